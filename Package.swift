@@ -1,0 +1,107 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// One set of rules for every target, tests included (docs/architecture.md).
+let settings: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+  .strictMemorySafety(),
+  .treatAllWarnings(as: .error),
+]
+
+func target(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+func test(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .testTarget(
+    name: name + "Tests",
+    dependencies: [.byName(name: name), "BramleyTesting"] + dependencies,
+    swiftSettings: settings)
+}
+
+func system(_ name: String, package: String? = nil, apt: String? = nil) -> Target {
+  .systemLibrary(
+    name: name, path: "Sources/C/\(name)", pkgConfig: package,
+    providers: apt.map { [.apt([$0])] })
+}
+
+let package = Package(
+  name: "bramley",
+  // The rooms need Linux; BramleyClient is for Apple's platforms as well.
+  platforms: [.macOS(.v15), .iOS(.v17), .tvOS(.v17), .watchOS(.v10), .visionOS(.v1)],
+  products: [
+    .executable(name: "bramley", targets: ["bramley"]),
+    .library(name: "BramleyClient", targets: ["BramleyClient"]),
+    .library(name: "AppleSimulator", targets: ["AppleSimulator"]),
+  ],
+  targets: [
+    // C: system libraries, imported only by their room.
+    system("CCurl", package: "libcurl", apt: "libcurl4-openssl-dev"),
+    system("CLinux"),
+    system("COpenSSL", package: "openssl", apt: "libssl-dev"),
+    system("CSQLite", package: "sqlite3", apt: "libsqlite3-dev"),
+
+    // Values: no I/O, no Foundation.
+    target("Encodings"),
+    target("HTTPMessages", ["Encodings"]),
+    target("BramleyAPI", ["Encodings"]),
+
+    // Rooms: `unsafe` is allowed here only.
+    target("System", ["CLinux"]),
+    target("Cryptography", ["COpenSSL", "Encodings"]),
+    target("SQL", ["CSQLite", "System"]),
+    target("Transport", ["CCurl", "CLinux", "HTTPMessages", "System"]),
+
+    // Domain: rules, no I/O, none knows another.
+    target("AppAttest", ["Cryptography", "Encodings"]),
+    target("Gateway", ["Encodings", "HTTPMessages"]),
+    target("Admission", ["AppAttest", "Gateway"]),
+
+    // Application.
+    target("Stores", ["Admission", "AppAttest", "Gateway", "SQL"]),
+    target(
+      "Server",
+      ["Admission", "AppAttest", "BramleyAPI", "Cryptography", "Encodings", "Gateway", "HTTPMessages"]),
+    target("AppleSimulator", ["AppAttest", "Cryptography", "Encodings", "HTTPMessages"]),
+    target("BramleyClient", ["BramleyAPI", "Encodings", "HTTPMessages"]),
+    .executableTarget(
+      name: "bramley",
+      dependencies: [
+        "Admission", "AppAttest", "AppleSimulator", "BramleyAPI", "BramleyClient", "Cryptography",
+        "Encodings", "Gateway", "HTTPMessages", "SQL", "Server", "Stores", "System", "Transport",
+      ],
+      swiftSettings: settings),
+
+    // Tests.
+    target("BramleyTesting", ["Encodings", "HTTPMessages"]),
+    test("Encodings"),
+    test("HTTPMessages", ["Encodings"]),
+    test("BramleyAPI", ["Encodings", "Cryptography"]),
+    test("System"),
+    test("Cryptography", ["Encodings"]),
+    test("SQL", ["System"]),
+    test("Transport", ["HTTPMessages", "System"]),
+    test("AppAttest", ["Cryptography", "Encodings", "AppleSimulator"]),
+    test("Gateway", ["Encodings", "HTTPMessages"]),
+    test("Admission", ["AppAttest", "Gateway"]),
+    test("Stores", ["Admission", "AppAttest", "Gateway", "SQL", "System"]),
+    test(
+      "Server",
+      [
+        "Admission", "AppAttest", "AppleSimulator", "BramleyAPI", "BramleyClient", "Cryptography",
+        "Encodings", "Gateway", "HTTPMessages", "SQL", "Stores", "System",
+      ]),
+    test("AppleSimulator", ["AppAttest", "Cryptography", "Encodings", "HTTPMessages"]),
+    test(
+      "BramleyClient",
+      ["AppleSimulator", "BramleyAPI", "Cryptography", "Encodings", "HTTPMessages"]),
+    .testTarget(
+      name: "EndToEndTests",
+      dependencies: ["BramleyTesting", "Encodings", "System"],
+      swiftSettings: settings),
+  ],
+  swiftLanguageModes: [.v6]
+)

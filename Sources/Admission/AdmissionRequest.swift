@@ -1,0 +1,129 @@
+/// What a request asks to be let in with. All of it is judged and written in one transaction.
+package struct AdmissionRequest: Sendable, Equatable {
+  /// The proof that was verified before (signature, binding, freshness), and whose single use is decided here.
+  package enum Evidence: Sendable, Equatable {
+    /// An assertion by the key, with its counter. `challenge` is set where the challenge has a row of its
+    /// own (the token exchange): random and expiry.
+    case assertion(keyID: [UInt8], counter: UInt32, challenge: ConsumedChallenge?)
+    /// An attested session token: SHA-256 of it (RULES §1.8), and the route it is used on.
+    case session(tokenHash: [UInt8], route: String)
+    /// A debug token for simulators, SHA-256 of it.
+    case debugToken(tokenHash: [UInt8])
+    /// None; the route's policy asks for none.
+    case none
+  }
+
+  /// Identifies the request and its reservation; 16 octets, time-ordered.
+  package var id: [UInt8]
+  /// The proof.
+  package var evidence: Evidence
+  /// What today's configuration demands of the key's row (RULES §1.6).
+  package var expectation: KeyExpectation
+  /// The width of the counter window; 0 is strict.
+  package var counterWindow: Int
+  /// Milliseconds since 1970.
+  package var now: Int64
+  /// Everything that the request counts against: and, never or (RULES §5.1).
+  package var charges: [Charge]
+  /// When the hold's lease ends if nobody renews or settles it, milliseconds since 1970.
+  package var leaseUntil: Int64
+  /// The client's address, for the rows that count by address.
+  package var address: String
+
+  package init(
+    id: [UInt8], evidence: Evidence, expectation: KeyExpectation, counterWindow: Int = 128, now: Int64,
+    charges: [Charge], leaseUntil: Int64, address: String
+  ) {
+    self.id = id
+    self.evidence = evidence
+    self.expectation = expectation
+    self.counterWindow = counterWindow
+    self.now = now
+    self.charges = charges
+    self.leaseUntil = leaseUntil
+    self.address = address
+  }
+}
+
+/// A challenge that is consumed by a row: its random part and when it expires, seconds since 1970.
+package struct ConsumedChallenge: Sendable, Equatable {
+  package var random: [UInt8]
+  package var expiry: Int64
+
+  package init(random: [UInt8], expiry: Int64) {
+    self.random = random
+    self.expiry = expiry
+  }
+}
+
+/// What today's configuration accepts of a registered key.
+package struct KeyExpectation: Sendable, Equatable {
+  /// App ids and the environments in which each is accepted, as `environment/app id`.
+  package var apps: Set<String>
+  /// SHA-256 fingerprints of today's trust anchors.
+  package var anchors: Set<[UInt8]>
+
+  package init(apps: Set<String>, anchors: Set<[UInt8]>) {
+    self.apps = apps
+    self.anchors = anchors
+  }
+}
+
+/// Who a charge is counted for. The key's own row is named before its id is looked up, so that a session
+/// token counts for the key that bought it.
+package enum Subject: Sendable, Hashable {
+  /// The key that the evidence is of.
+  case key
+  /// The key's current user, where it has one.
+  case user
+  /// The app id of the key.
+  case app
+  /// A client address, IPv6 as its /64.
+  case address(String)
+  /// Everyone together.
+  case everyone
+}
+
+/// One line of what a request costs: a count, a burst or money, against one limit of one subject.
+package struct Charge: Sendable, Equatable {
+  /// How the line is limited.
+  package enum Limit: Sendable, Equatable {
+    /// At most this many open at once; given back when the request is settled.
+    case inFlight(Int64)
+    /// GCRA: one every `interval` nanoseconds, `burst` at once (RULES §5.4: never given back).
+    case burst(interval: Int64, burst: Int64)
+    /// At most `limit` in the window. `held` lines are reservations that settle to an actual amount (money),
+    /// the others are counts.
+    case window(Window, limit: Int64, held: Bool)
+  }
+
+  /// Whose limit.
+  package var subject: Subject
+  /// The limit's name in the configuration, such as `daily`; part of the row's key.
+  package var rule: String
+  /// How much: requests, or pico-dollars.
+  package var amount: Int64
+  /// The limit.
+  package var limit: Limit
+
+  package init(subject: Subject, rule: String, amount: Int64, limit: Limit) {
+    self.subject = subject
+    self.rule = rule
+    self.amount = amount
+    self.limit = limit
+  }
+}
+
+/// A counting period with its UTC bounds, milliseconds since 1970 (RULES §5.6).
+package struct Window: Sendable, Hashable {
+  /// Part of the row's key, such as `2026-11-30`.
+  package var id: String
+  package var start: Int64
+  package var end: Int64
+
+  package init(id: String, start: Int64, end: Int64) {
+    self.id = id
+    self.start = start
+    self.end = end
+  }
+}

@@ -1,0 +1,5 @@
+#pragma once
+// The Glibc module leaves these headers out.
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
