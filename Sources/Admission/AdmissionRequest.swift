@@ -1,3 +1,5 @@
+package import Gateway
+
 /// What a request asks to be let in with. All of it is judged and written in one transaction.
 package struct AdmissionRequest: Sendable, Equatable {
   /// The proof that was verified before (signature, binding, freshness), and whose single use is decided here.
@@ -111,19 +113,5 @@ package struct Charge: Sendable, Equatable {
     self.rule = rule
     self.amount = amount
     self.limit = limit
-  }
-}
-
-/// A counting period with its UTC bounds, milliseconds since 1970 (RULES §5.6).
-package struct Window: Sendable, Hashable {
-  /// Part of the row's key, such as `2026-11-30`.
-  package var id: String
-  package var start: Int64
-  package var end: Int64
-
-  package init(id: String, start: Int64, end: Int64) {
-    self.id = id
-    self.start = start
-    self.end = end
   }
 }
