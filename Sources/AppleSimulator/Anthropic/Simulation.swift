@@ -1,0 +1,80 @@
+/// What the instructions of one prompt come to.
+struct Simulation: Sendable {
+  var error: Int?
+  var errorAfter: Int?
+  var retryAfter: Int?
+  var page = false
+  var echoKey = false
+  var redirect = false
+  var delay: Duration = .zero
+  var pace: Duration = .zero
+  var stall = false
+  var dropAfter: Int?
+  var tokens: Int?
+  var thinking = false
+  var tool = false
+  var noUsage = false
+  var usage: (input: Int, output: Int)?
+  var cacheRead = 0
+  var cacheWrite = 0
+  var gzip = false
+  var chunk: Int?
+
+  /// The instructions of a prompt, and the prompt without them.
+  static func read(_ prompt: String) throws(AnthropicFailure) -> (Simulation, rest: String) {
+    var simulation = Simulation()
+    var rest = ""
+    var remaining = Substring(prompt)
+    let opening = "[simulate:"
+    while let start = firstRange(of: opening, in: remaining) {
+      rest += remaining[..<start.lowerBound]
+      remaining = remaining[start.upperBound...]
+      guard let end = remaining.firstIndex(of: "]") else {
+        throw .invalid("the simulation instruction is not closed")
+      }
+      let text = remaining[..<end]
+      guard let instruction = SimulationInstruction(text) else {
+        throw .invalid("unknown simulation instruction:\(text.prefix(80))")
+      }
+      simulation.apply(instruction)
+      remaining = remaining[remaining.index(after: end)...]
+    }
+    rest += remaining
+    return (simulation, rest)
+  }
+
+  private mutating func apply(_ instruction: SimulationInstruction) {
+    switch instruction {
+    case .error(let status, let after): (error, errorAfter) = (status, after)
+    case .retryAfter(let seconds): retryAfter = seconds
+    case .page: page = true
+    case .echoKey: echoKey = true
+    case .redirect: redirect = true
+    case .delay(let time): delay = time
+    case .pace(let time): pace = time
+    case .stall: stall = true
+    case .drop(let after): dropAfter = after
+    case .tokens(let count): tokens = count
+    case .thinking: thinking = true
+    case .tool: tool = true
+    case .noUsage: noUsage = true
+    case .usage(let input, let output): usage = (input, output)
+    case .cacheRead(let count): cacheRead = count
+    case .cacheWrite(let count): cacheWrite = count
+    case .gzip: gzip = true
+    case .bytes(let count): chunk = count
+    }
+  }
+
+  private static func firstRange(of needle: String, in text: Substring) -> Range<Substring.Index>? {
+    var index = text.startIndex
+    while let start = text[index...].firstIndex(of: "[") {
+      if text[start...].hasPrefix(needle) {
+        return start..<text.index(start, offsetBy: needle.count)
+      }
+      index = text.index(after: start)
+    }
+    return nil
+  }
+
+}
