@@ -1,0 +1,112 @@
+import Encodings
+
+/// An IP address as its octets: 4 or 16. An IPv4 address mapped into IPv6 is the IPv4 one.
+package struct IPAddress: Sendable, Hashable {
+  /// In network order.
+  package let octets: [UInt8]
+
+  /// The address that the text spells (RFC 4291 §2.2; dotted decimal without leading zeros); nil for
+  /// anything else. A zone (`%eth0`) is dropped.
+  package init?(_ text: some StringProtocol) {
+    let text = text.prefix { $0 != "%" }
+    if let four = Self.four(text) {
+      octets = four
+    } else if let sixteen = Self.sixteen(text) {
+      let mapped = sixteen.prefix(12).elementsEqual([UInt8](repeating: 0, count: 10) + [255, 255])
+      octets = mapped ? Array(sixteen.suffix(4)) : sixteen
+    } else {
+      return nil
+    }
+  }
+
+  /// 127.0.0.0/8 or ::1.
+  package var isLoopback: Bool {
+    octets.count == 4 ? octets[0] == 127 : octets.dropLast().allSatisfy { $0 == 0 } && octets.last == 1
+  }
+
+  /// What is counted for: an IPv4 address, or the /64 of an IPv6 one (RULES §5.1).
+  package var countingName: String {
+    if octets.count == 4 { return octets.map(String.init).joined(separator: ".") }
+    return Hex.encode(octets.prefix(8)) + "/64"
+  }
+
+  private static func four(_ text: some StringProtocol) -> [UInt8]? {
+    let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count == 4 else { return nil }
+    var out: [UInt8] = []
+    for part in parts {
+      guard part.utf8.count <= 3, part.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }),
+        part.utf8.count == 1 || part.utf8.first != 0x30, let octet = UInt8(part)
+      else { return nil }
+      out.append(octet)
+    }
+    return out
+  }
+
+  private static func sixteen(_ text: some StringProtocol) -> [UInt8]? {
+    var halves = [[UInt8]()]
+    var groups = text.split(separator: ":", omittingEmptySubsequences: false)[...]
+    guard groups.count >= 3, groups.count <= 9 else { return nil }
+    if groups.first?.isEmpty == true {
+      groups = groups.dropFirst()
+      guard groups.first?.isEmpty == true else { return nil }
+    }
+    if groups.last?.isEmpty == true {
+      groups = groups.dropLast()
+      guard groups.last?.isEmpty == true else { return nil }
+    }
+    for (position, group) in groups.enumerated() {
+      if group.isEmpty {
+        guard halves.count == 1 else { return nil }
+        halves.append([])
+      } else if position == groups.count - 1, group.contains(".") {
+        guard let four = four(group) else { return nil }
+        halves[halves.count - 1] += four
+      } else {
+        guard group.utf8.count <= 4, group.utf8.allSatisfy({ $0 != 0x2B && $0 != 0x2D }),
+          let value = UInt16(group, radix: 16)
+        else { return nil }
+        halves[halves.count - 1] += [UInt8(value >> 8), UInt8(value & 0xFF)]
+      }
+    }
+    let known = halves.reduce(0) { $0 + $1.count }
+    if halves.count == 1 { return known == 16 ? halves[0] : nil }
+    guard known <= 14 else { return nil }
+    return halves[0] + [UInt8](repeating: 0, count: 16 - known) + halves[1]
+  }
+}
+
+/// A block of addresses in CIDR notation (RFC 4632, RFC 4291 §2.3), such as `10.0.0.0/8`.
+package struct AddressBlock: Sendable, Equatable {
+  private let base: IPAddress
+  private let length: Int
+
+  /// The block that the text spells; an address alone is a block of one. Nil for anything else.
+  package init?(_ text: String) {
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count <= 2, let base = parts.first.flatMap({ IPAddress($0) }) else { return nil }
+    let bits = base.octets.count * 8
+    if parts.count == 2 {
+      guard parts[1].utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }), let length = Int(parts[1]),
+        length <= bits
+      else { return nil }
+      self.length = length
+    } else {
+      length = bits
+    }
+    self.base = base
+  }
+
+  /// Whether the address lies in the block.
+  package func contains(_ address: IPAddress) -> Bool {
+    guard address.octets.count == base.octets.count else { return false }
+    var left = length
+    for (a, b) in zip(address.octets, base.octets) {
+      if left <= 0 { return true }
+      let mask: UInt8 = left >= 8 ? 0xFF : ~(0xFF >> UInt8(left))
+      if (a ^ b) & mask != 0 { return false }
+      left -= 8
+    }
+    return true
+  }
+}

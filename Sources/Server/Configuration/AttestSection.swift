@@ -1,0 +1,131 @@
+import AppAttest
+import Encodings
+
+extension Configuration {
+  /// Reads `attest`.
+  static func attest(_ section: ConfigurationSection, _ whole: Configuration) -> Attest {
+    var out = Attest()
+    out.audiences = audiences(section, whole)
+    if let apps = section.objects("apps", app) { out.apps = apps }
+    if whole.deployment == .production, out.apps.isEmpty, !section.reading.survey {
+      section.reading.mistake(
+        "attest.apps", section.here, "no app is named, so no device could register",
+        "write [{ \"app_id\": \"TEAMID1234.com.example.app\", \"environments\": [\"production\"] }]")
+    }
+    if let value = section.entry("counter_window")?.integer(0...128) { out.counterWindow = Int(value) }
+    if let value = section.entry("receipt_maximum_age")?.integer(60...86_400) {
+      out.receiptMaximumAge = value
+    }
+    if let value = section.entry("session_lifetime")?.integer(60...600) { out.sessionLifetime = value }
+    if let value = section.entry("challenges_per_minute")?.integer(1...100_000) {
+      out.challengesPerMinute = value
+    }
+    if let value = section.entry("registrations_per_hour")?.integer(1...100_000) {
+      out.registrationsPerHour = value
+    }
+    let trust = section.section("trust")
+    if trust.isPresent { out.simulatorRoot = simulatorRoot(trust, whole.deployment) }
+    let extensions = section.section("extensions")
+    if let entry = extensions.entry("categories") {
+      out.validationCategories = Set((entry.list() ?? []).compactMap { $0.integer(0...255).map(UInt32.init) })
+    }
+    if let value = extensions.entry("required")?.bool() { out.categoryRequired = value }
+    extensions.finish()
+    section.finish()
+    return out
+  }
+
+  private static func audiences(_ section: ConfigurationSection, _ whole: Configuration) -> [String] {
+    let production = whole.deployment == .production
+    guard let entry = section.entry("audiences") else {
+      if production, !section.reading.survey {
+        section.reading.mistake(
+          "attest.audiences", section.here, "the base URL of the clients is missing",
+          "write it as the app has it, such as [\"https://api.example.com\"]")
+      }
+      return ["http://\(whole.listen)"]
+    }
+    let all = entry.strings().compactMap { text, entry -> String? in
+      guard let base = BaseURL(text) else {
+        entry.reading.mistake(
+          entry, "this is no base URL", "write scheme and host, without a slash at the end")
+        return nil
+      }
+      if production, base.scheme != "https" {
+        entry.reading.mistake(entry, "production needs https", "write https://\(base.authority)\(base.path)")
+      }
+      return text
+    }
+    if all.isEmpty || all.count > 8 {
+      section.reading.mistake(
+        entry, "from 1 to 8 base URLs belong here", "write those that apps are built with")
+    }
+    return all
+  }
+
+  private static func app(_ section: ConfigurationSection) -> Attest.App? {
+    var environments: Set<AttestEnvironment> = [.production]
+    if let entry = section.entry("environments") {
+      environments = Set((entry.list() ?? []).compactMap { $0.choice(AttestEnvironment.self) })
+      if environments.isEmpty {
+        section.reading.mistake(entry, "no environment is named", "write [\"production\"]")
+      }
+    }
+    guard let entry = section.entry("app_id") else {
+      if !section.reading.survey {
+        section.reading.mistake(
+          "\(section.path).app_id", section.here, "the app id is missing",
+          "write \"app_id\": \"TEAMID1234.com.example.app\"")
+      }
+      return nil
+    }
+    guard let text = entry.string() else { return nil }
+    let prefix = text.prefix { $0 != "." }
+    let bundle = text.dropFirst(prefix.count + 1)
+    let letters = { (byte: UInt8) in
+      (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+    }
+    guard prefix.utf8.count == 10, prefix.utf8.allSatisfy(letters), !bundle.isEmpty, text.utf8.count <= 255,
+      bundle.utf8.allSatisfy({ letters($0) || $0 == 0x2D || $0 == 0x2E })
+    else {
+      section.reading.mistake(
+        entry, "this is no app id",
+        "write the App ID prefix (10 letters and digits), a dot and the bundle id")
+      return nil
+    }
+    return Attest.App(appID: text, environments: environments)
+  }
+
+  private static func simulatorRoot(
+    _ section: ConfigurationSection, _ deployment: Deployment
+  ) -> Attest.SimulatorRoot? {
+    defer { section.finish() }
+    let fingerprint = section.entry("fingerprint")
+    let certificate = section.entry("certificate")
+    if section.reading.survey { return nil }
+    if deployment == .production {
+      section.reading.mistake(
+        section.path, section.here, "production trusts Apple alone", "remove the section")
+      return nil
+    }
+    guard let fingerprint, let certificate else {
+      section.reading.mistake(
+        section.path, section.here, "fingerprint and certificate belong together", "write both")
+      return nil
+    }
+    let octets = fingerprint.string().flatMap { Hex.decode($0.replacing(":", with: "")) }
+    if octets?.count != 32 {
+      section.reading.mistake(
+        fingerprint, "this is no fingerprint", "write the SHA-256 of the certificate in 64 hexadecimal digits"
+      )
+    }
+    guard let path = certificate.string() else { return nil }
+    guard let pem = section.reading.sources.readFile(path) else {
+      section.reading.mistake(certificate, "the file cannot be read", "name a PEM file")
+      return nil
+    }
+    guard let octets, octets.count == 32 else { return nil }
+    return Attest.SimulatorRoot(
+      fingerprint: octets, certificate: String(decoding: pem, as: UTF8.self))
+  }
+}

@@ -1,0 +1,226 @@
+import Admission
+package import AppAttest
+
+/// Everything an operator decides, checked. Built from `bramley.jsonc` and `BRAMLEY_…` variables by
+/// ``Configuration/read(_:)``; docs/configuration.md describes every key.
+package struct Configuration: Sendable, Equatable {
+  /// Where the server runs. Production refuses what only a development machine may trust.
+  package enum Deployment: String, Sendable, CaseIterable {
+    case production
+    case development
+  }
+
+  /// How much the log tells.
+  package enum LogLevel: String, Sendable, CaseIterable {
+    case debug
+    case info
+    case error
+  }
+
+  /// `environment`.
+  package var deployment = Deployment.development
+  /// `listen`: where the public listener is bound.
+  package var listen = ListenAddress(host: "127.0.0.1", port: 8080)
+  /// `admin.listen`: the listener of /admin and /metrics (RULES §6.1).
+  package var adminListen = ListenAddress(host: "127.0.0.1", port: 9090)
+  /// `data`: the directory of the database and of made keys.
+  package var data = "bramley-data"
+  /// `trusted_proxies`: peers whose X-Forwarded-For is believed.
+  package var trustedProxies: [AddressBlock] = []
+  /// `time_zone`: whose midnight ends a day's quota.
+  package var timeZone = "UTC"
+  /// `attest`.
+  package var attest = Attest()
+  /// `providers.anthropic`; nil when the section is absent.
+  package var anthropic: Anthropic?
+  /// `quotas`: counts.
+  package var quotas = [QuotaRule(name: "daily", subject: .key, limit: 100)]
+  /// `burst`.
+  package var burst = Burst(requests: 10, seconds: 60)
+  /// `in_flight`: how many requests of one key may run at once.
+  package var inFlight: Int64 = 3
+  /// `budgets`: money; the limits are pico-dollars.
+  package var budgets = [
+    QuotaRule(name: "key-budget", subject: .key, limit: 1_000_000_000_000),
+    QuotaRule(name: "total-budget", subject: .everyone, limit: 20_000_000_000_000),
+  ]
+  /// `debug_tokens`.
+  package var debugTokens = DebugTokens()
+  /// `cors.origins`.
+  package var corsOrigins: [String] = []
+  /// `log.level`.
+  package var logLevel = LogLevel.info
+
+  package init() {}
+}
+
+extension Configuration {
+  /// What is demanded of devices.
+  package struct Attest: Sendable, Equatable {
+    /// An app that may ask.
+    package struct App: Sendable, Equatable {
+      /// App ID prefix, a dot and the bundle id.
+      package var appID: String
+      /// In which environments its keys are accepted.
+      package var environments: Set<AttestEnvironment>
+
+      package init(appID: String, environments: Set<AttestEnvironment>) {
+        self.appID = appID
+        self.environments = environments
+      }
+    }
+
+    /// A trust anchor of a simulator; never beside `environment: production` (RULES §1.6).
+    package struct SimulatorRoot: Sendable, Equatable {
+      /// SHA-256 of the certificate's DER, 32 octets.
+      package var fingerprint: [UInt8]
+      /// The certificate in PEM.
+      package var certificate: String
+
+      package init(fingerprint: [UInt8], certificate: String) {
+        self.fingerprint = fingerprint
+        self.certificate = certificate
+      }
+    }
+
+    /// Base URLs that clients are configured with (RULES §1.2).
+    package var audiences: [String] = ["http://127.0.0.1:8080"]
+    package var apps: [App] = []
+    /// RULES §1.5; 0 is strict.
+    package var counterWindow = 128
+    package var simulatorRoot: SimulatorRoot?
+    /// How old an attestation's receipt may be at registration, seconds.
+    package var receiptMaximumAge: Int64 = 300
+    /// How long a session token lives, seconds, 600 at most (RULES §1.8).
+    package var sessionLifetime: Int64 = 600
+    /// Challenges an address may fetch a minute.
+    package var challengesPerMinute: Int64 = 120
+    /// Registrations and token exchanges an address may ask for an hour.
+    package var registrationsPerHour: Int64 = 60
+    /// Validation categories that are accepted where a build says one; empty accepts all.
+    package var validationCategories: Set<UInt32> = []
+    /// Whether a build that says no category (before OS 27) is accepted.
+    package var categoryRequired = false
+
+    package init() {}
+  }
+
+  /// Which proof a provider's routes ask for (RULES §1.7).
+  package enum RoutePolicy: String, Sendable, CaseIterable {
+    /// An assertion on each request.
+    case assertion
+    /// An assertion or an attested session token.
+    case session
+    /// Nothing; only with a daily cap for everyone together.
+    case none
+  }
+
+  /// The provider Anthropic.
+  package struct Anthropic: Sendable, Equatable {
+    package var baseURL = "https://api.anthropic.com"
+    package var apiKey: Secret
+    /// Models that devices may name; each needs a price.
+    package var models: [String] = []
+    /// Names that stand for models.
+    package var aliases: [String: String] = [:]
+    /// The most `max_tokens` that reaches the provider.
+    package var maxTokens: Int64 = 4096
+    /// `anthropic-beta` values that pass.
+    package var betas: [String] = []
+    package var policy = RoutePolicy.assertion
+    /// The largest request body, octets.
+    package var bodyLimit = 2 << 20
+
+    package init(apiKey: Secret) { self.apiKey = apiKey }
+  }
+
+  /// A count or a budget over a day.
+  package struct QuotaRule: Sendable, Equatable {
+    /// Whose limit it is.
+    package enum Scope: String, Sendable, CaseIterable {
+      case key
+      case user
+      case app
+      case address
+      case everyone
+    }
+
+    package var name: String
+    package var subject: Scope
+    /// Requests, or pico-dollars.
+    package var limit: Int64
+
+    package init(name: String, subject: Scope, limit: Int64) {
+      self.name = name
+      self.subject = subject
+      self.limit = limit
+    }
+  }
+
+  /// So many requests at once, refilled evenly over so many seconds.
+  package struct Burst: Sendable, Equatable {
+    package var requests: Int64
+    package var seconds: Int64
+
+    package init(requests: Int64, seconds: Int64) {
+      self.requests = requests
+      self.seconds = seconds
+    }
+  }
+
+  /// Tokens for simulators.
+  package struct DebugTokens: Sendable, Equatable {
+    /// Names that count in production; outside of it every live token counts.
+    package var allowed: [String] = []
+    /// Requests a token may make a day.
+    package var daily: Int64 = 20
+
+    package init() {}
+  }
+}
+
+/// A value that no log, error or description shows.
+package struct Secret: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible,
+  CustomReflectable
+{
+  /// The value itself.
+  package let value: String
+
+  package init(_ value: String) { self.value = value }
+
+  package var description: String { "[secret]" }
+  package var debugDescription: String { description }
+  package var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// Where a listener is bound.
+package struct ListenAddress: Sendable, Equatable, CustomStringConvertible {
+  package var host: String
+  package var port: UInt16
+
+  package init(host: String, port: UInt16) {
+    self.host = host
+    self.port = port
+  }
+
+  /// `127.0.0.1:8080`, `[::1]:8080` or `localhost:8080`; nil for anything else.
+  package init?(_ text: String) {
+    guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]),
+      text[text.index(after: colon)...].utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 })
+    else { return nil }
+    var host = text[..<colon]
+    if host.hasPrefix("["), host.hasSuffix("]") {
+      host = host.dropFirst().dropLast()
+      guard host.contains(":") else { return nil }
+    } else if host.contains(":") {
+      return nil
+    }
+    guard host == "localhost" || IPAddress(String(host)) != nil else { return nil }
+    self.init(host: String(host), port: port)
+  }
+
+  package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+
+  /// Whether only this machine reaches it.
+  package var isLoopback: Bool { host == "localhost" || IPAddress(host)?.isLoopback == true }
+}

@@ -1,0 +1,89 @@
+import Encodings
+
+extension Configuration {
+  /// Reads quotas, burst, in_flight, budgets and debug_tokens, and checks what must hold between them.
+  static func limits(_ root: ConfigurationSection, into out: inout Configuration) {
+    if let rules = root.objects("quotas", { rule($0, amount: "limit") }) { out.quotas = rules }
+    if let rules = root.objects("budgets", { rule($0, amount: "dollars") }) { out.budgets = rules }
+    let burst = root.section("burst")
+    if let value = burst.entry("requests")?.integer(1...100_000) { out.burst.requests = value }
+    if let value = burst.entry("seconds")?.integer(1...86_400) { out.burst.seconds = value }
+    burst.finish()
+    if let value = root.entry("in_flight")?.integer(1...10_000) { out.inFlight = value }
+    let debug = root.section("debug_tokens")
+    if let entry = debug.entry("allowed") { out.debugTokens.allowed = entry.strings().map(\.text) }
+    if let value = debug.entry("daily")?.integer(1...10_000) { out.debugTokens.daily = value }
+    debug.finish()
+    check(root, out)
+  }
+
+  private static func check(_ root: ConfigurationSection, _ out: Configuration) {
+    guard !root.reading.survey else { return }
+    var names: Set<String> = ["burst", "in-flight", "debug-daily"]
+    for rule in out.quotas + out.budgets where !names.insert(rule.name).inserted {
+      root.reading.mistake(
+        "quotas", .missing, "the name \"\(rule.name)\" is taken",
+        "give every quota and budget a name of its own (burst, in-flight and debug-daily are reserved)")
+    }
+    if out.anthropic != nil, out.budgets.isEmpty {
+      root.reading.mistake(
+        "budgets", .missing, "nothing bounds what is spent",
+        "write [{ \"name\": \"total\", \"subject\": \"everyone\", \"dollars\": \"20\" }]")
+    }
+    if out.anthropic?.policy == RoutePolicy.none,
+      !(out.quotas + out.budgets).contains(where: { $0.subject == .everyone })
+    {
+      root.reading.mistake(
+        "providers.anthropic.policy", .missing, "a route without proof needs a daily cap for all together",
+        "add a quota or budget with \"subject\": \"everyone\", or demand \"assertion\"")
+    }
+  }
+
+  private static func rule(_ section: ConfigurationSection, amount: String) -> QuotaRule? {
+    let name = section.entry("name")
+    let scope = section.entry("subject")
+    let limit = section.entry(amount)
+    if section.reading.survey { return nil }
+    guard let name, let scope, let limit else {
+      section.reading.mistake(
+        section.path, section.here, "name, subject and \(amount) belong together", "write all three")
+      return nil
+    }
+    guard let text = name.string() else { return nil }
+    let letters = text.utf8.allSatisfy {
+      (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2D
+    }
+    if !letters || text.isEmpty || text.utf8.count > 32 {
+      section.reading.mistake(
+        name, "this is no name for a limit", "write 1 to 32 small letters, digits and hyphens")
+    }
+    guard let scope = scope.choice(QuotaRule.Scope.self) else { return nil }
+    if amount == "limit" {
+      return limit.integer(0...1_000_000_000).map { QuotaRule(name: text, subject: scope, limit: $0) }
+    }
+    guard let dollars = limit.string() else { return nil }
+    guard let amount = picoDollars(dollars) else {
+      section.reading.mistake(
+        limit, "this is no sum of money", "write dollars in quotes such as \"0.50\", at most 1000000")
+      return nil
+    }
+    return QuotaRule(name: text, subject: scope, limit: amount)
+  }
+
+  /// A decimal sum of dollars in pico-dollars (10⁻¹²), exact; nil beyond a million or twelve places.
+  static func picoDollars(_ text: String) -> Int64? {
+    let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count <= 2, let whole = parts.first, (1...7).contains(whole.utf8.count),
+      parts.allSatisfy({ $0.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 } }), let dollars = Int64(whole),
+      dollars <= 1_000_000
+    else { return nil }
+    var fraction: Int64 = 0
+    if parts.count == 2 {
+      guard (1...12).contains(parts[1].utf8.count) else { return nil }
+      let padded = parts[1] + String(repeating: "0", count: 12 - parts[1].utf8.count)
+      guard let value = Int64(padded) else { return nil }
+      fraction = value
+    }
+    return dollars * 1_000_000_000_000 + fraction
+  }
+}

@@ -1,0 +1,78 @@
+import Encodings
+import FoundationEssentials
+import Testing
+
+@testable import Server
+
+private func file(_ name: String) throws -> [UInt8] {
+  let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent()
+  return Array(try Data(contentsOf: root.appending(path: "Configuration/\(name)")))
+}
+
+/// Every key of a schema; `[]` stands for an element of a list.
+private func keys(_ schema: JSONNode, _ path: String = "") -> Set<String> {
+  var out: Set<String> = []
+  for member in schema["properties"]?.members ?? [] where member.name != "$schema" {
+    let inner = path.isEmpty ? member.name : "\(path).\(member.name)"
+    out.insert(inner)
+    out.formUnion(keys(member.value, inner))
+    if let items = member.value["items"] { out.formUnion(keys(items, inner + "[]")) }
+  }
+  return out
+}
+
+/// Whether every object of a schema says that other keys are wrong.
+private func closed(_ schema: JSONNode) -> Bool {
+  if schema["type"]?.string == "object", schema["additionalProperties"] == nil { return false }
+  let properties = (schema["properties"]?.members ?? []).allSatisfy { closed($0.value) }
+  return properties && schema["items"].map(closed) ?? true
+}
+
+@Suite struct SchemaTests {
+  @Test("the schema and the reader know the same keys")
+  func agreement() throws {
+    let schema = try JSONReader.read(try file("bramley.schema.json"))
+    let inSchema = keys(schema)
+    #expect(inSchema.subtracting(Configuration.keys) == [], "the reader does not know these")
+    #expect(Configuration.keys.subtracting(inSchema) == [], "the schema does not know these")
+    #expect(closed(schema))
+  }
+
+  @Test("every shipped example is good", arguments: ["bramley.example.jsonc", "development.example.jsonc"])
+  func examples(_ name: String) throws {
+    let configuration = try Configuration.read(
+      ConfigurationSources(
+        text: try file(name), variables: ["ANTHROPIC_API_KEY": "sk-ant-example"],
+        readFile: { _ in Array("text".utf8) }, zoneExists: { _ in true }))
+    #expect(configuration.anthropic != nil)
+  }
+
+  @Test("the defaults of the schema are the reader's")
+  func defaults() throws {
+    let schema = try JSONReader.read(try file("bramley.schema.json"))
+    let configuration = Configuration()
+    let properties = schema["properties"]
+    #expect(properties?["environment"]?["default"]?.string == configuration.deployment.rawValue)
+    #expect(properties?["listen"]?["default"]?.string == configuration.listen.description)
+    #expect(properties?["in_flight"]?["default"]?.integer == configuration.inFlight)
+    let attest = properties?["attest"]?["properties"]
+    #expect(attest?["receipt_maximum_age"]?["default"]?.integer == configuration.attest.receiptMaximumAge)
+    #expect(attest?["session_lifetime"]?["default"]?.integer == configuration.attest.sessionLifetime)
+    #expect(attest?["challenges_per_minute"]?["default"]?.integer == configuration.attest.challengesPerMinute)
+    #expect(
+      attest?["registrations_per_hour"]?["default"]?.integer == configuration.attest.registrationsPerHour)
+    let provider = properties?["providers"]?["properties"]?["anthropic"]?["properties"]
+    let anthropic = Configuration.Anthropic(apiKey: Secret(""))
+    #expect(provider?["max_tokens"]?["default"]?.integer == anthropic.maxTokens)
+    #expect(provider?["body_limit"]?["default"]?.integer == Int64(anthropic.bodyLimit))
+    #expect(provider?["base_url"]?["default"]?.string == anthropic.baseURL)
+    let written = try Configuration.read(
+      ConfigurationSources(
+        text: JSONValue.object([
+          ("quotas", properties?["quotas"]?["default"]?.value ?? nil),
+          ("budgets", properties?["budgets"]?["default"]?.value ?? nil),
+        ]).bytes))
+    #expect(written.quotas == configuration.quotas && written.budgets == configuration.budgets)
+  }
+}
