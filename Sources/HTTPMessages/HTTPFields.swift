@@ -23,6 +23,9 @@ public struct HTTPFields: Sendable, Equatable {
   /// These fields in this order.
   public init(_ fields: [(String, String)]) { lines = fields.map { Field(name: $0.0, value: $0.1) } }
 
+  /// Makes room for so many lines at once.
+  public mutating func reserveCapacity(_ count: Int) { lines.reserveCapacity(count) }
+
   /// The first value of that name; setting replaces every line of the name, nil removes them.
   public subscript(name: String) -> String? {
     get { lines.first { Self.same($0.name, name) }?.value }
