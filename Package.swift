@@ -98,6 +98,7 @@ let package = Package(
     test(
       "BramleyClient",
       ["AppleSimulator", "BramleyAPI", "Cryptography", "Encodings", "HTTPMessages"]),
+    test("bramley"),
     .testTarget(
       name: "EndToEndTests",
       dependencies: ["BramleyTesting", "Encodings", "System"],

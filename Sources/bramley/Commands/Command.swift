@@ -1,0 +1,21 @@
+/// One command of the program.
+protocol Command: Sendable {
+  /// What it takes.
+  static var syntax: CommandSyntax { get }
+  /// Reads its arguments.
+  init(_ arguments: ParsedArguments) throws(UsageError)
+  /// Does it. What is thrown is reported as one line on stderr; `CommandFailure` chooses the exit code.
+  func run(_ console: Console) async throws -> ExitCode
+}
+
+/// Every command, in the order of the help.
+let allCommands: [any Command.Type] = [
+
+  ]
+
+/// Why a command ended without doing what it was asked.
+struct CommandFailure: Error, Equatable {
+  /// One line, without the program's name.
+  var message: String
+  var code: ExitCode = .failure
+}
