@@ -10,6 +10,12 @@ package final class BackgroundTasks: Sendable {
     var periodic: [Task<Void, Never>] = []
     var draining = false
     var waiters: [UInt64: CheckedContinuation<Bool, Never>] = [:]
+
+    mutating func begin() -> UInt64 {
+      nextIdentifier += 1
+      running[nextIdentifier] = .some(nil)
+      return nextIdentifier
+    }
   }
 
   private let group: EventLoopGroup
@@ -24,11 +30,12 @@ package final class BackgroundTasks: Sendable {
   /// Starts the work on the caller's loop, or the next. It is also taken while the server stops.
   @discardableResult
   package func start(_ operation: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
-    let identifier = state.withLock { state in
-      state.nextIdentifier += 1
-      state.running[state.nextIdentifier] = .some(nil)
-      return state.nextIdentifier
-    }
+    run(state.withLock { $0.begin() }, operation)
+  }
+
+  private func run(
+    _ identifier: UInt64, _ operation: @escaping @Sendable () async -> Void
+  ) -> Task<Void, Never> {
     let task = group.currentOrNext().run {
       await operation()
       self.finished(identifier)
@@ -43,7 +50,8 @@ package final class BackgroundTasks: Sendable {
     let loop = group.next()
     let task = loop.run {
       while (try? await loop.sleep(for: interval)) != nil {
-        await self.start(operation).value
+        guard let identifier = self.state.withLock({ $0.draining ? nil : $0.begin() }) else { return }
+        await self.run(identifier, operation).value
       }
     }
     let late = state.withLock { state in

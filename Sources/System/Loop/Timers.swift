@@ -1,7 +1,8 @@
 extension EventLoop {
   /// A closure that the loop will call. It belongs to the loop's thread, but ``cancel()`` may be called anywhere.
   package final class Timer: @unchecked Sendable {
-    fileprivate(set) var deadline: MonotonicTime
+    /// Not called before this instant.
+    package fileprivate(set) var deadline: MonotonicTime
     /// Ties are fired in the order in which they were set.
     fileprivate(set) var sequence: UInt64 = 0
     /// Its place in the heap; -1 outside.
