@@ -1,0 +1,91 @@
+/// Decides jobs of one kind a whole batch at a time: load each row once, decide job after job, write each changed
+/// row once. It lives on the writer's thread and may keep rows between batches.
+package protocol BatchDecider: AnyObject {
+  associatedtype Job: Sendable
+  associatedtype Answer: Sendable
+
+  /// One answer for each job, in their order; they leave after the commit. When it throws, everything is rolled
+  /// back and each job is decided again by itself.
+  ///
+  /// - Parameter othersWrote: rows kept from an earlier batch may be stale, because another job, another
+  ///   process or a rollback has changed them since. Also true for the first batch.
+  func decide(_ jobs: [Job], in transaction: Transaction, othersWrote: Bool) throws -> [Answer]
+}
+
+/// The way to a batch decider from any task.
+package struct BatchLane<Job: Sendable, Answer: Sendable>: Sendable {
+  private let mailbox: Mailbox<any SQL.Job>
+  private let lane: any SubmissionLane<Job, Answer>
+
+  init<Decider: BatchDecider>(_ mailbox: Mailbox<any SQL.Job>, _ make: @escaping @Sendable () -> Decider)
+  where Decider.Job == Job, Decider.Answer == Answer {
+    self.mailbox = mailbox
+    lane = DeciderLane(make)
+  }
+
+  /// Waits until the job is decided and its batch is durable.
+  package func submit(_ job: Job) async throws -> Answer {
+    try await unsafe withUnsafeThrowingContinuation { continuation in
+      let submission = unsafe Submission(job, on: lane, continuation)
+      if !mailbox.post(submission) { submission.fail(DatabaseError.closed) }
+    }
+  }
+}
+
+protocol SubmissionLane<Submitted, Answer>: Lane {
+  associatedtype Submitted: Sendable
+  associatedtype Answer: Sendable
+}
+
+/// A job on a lane. Between `init` and `finish` only the writer's thread touches it.
+@safe final class Submission<Submitted: Sendable, Answer: Sendable>: Job, @unchecked Sendable {
+  let job: Submitted
+  var answer: Answer?
+  let lane: (any Lane)?
+  private let continuation: UnsafeContinuation<Answer, any Error>
+
+  init(_ job: Submitted, on lane: any Lane, _ continuation: UnsafeContinuation<Answer, any Error>) {
+    self.job = job
+    self.lane = lane
+    unsafe self.continuation = continuation
+  }
+
+  func run(in transaction: Transaction) throws {}
+
+  func finish() {
+    if let answer {
+      unsafe continuation.resume(returning: answer)
+    } else {
+      unsafe continuation.resume(throwing: DatabaseError.closed)
+    }
+  }
+
+  func fail(_ error: any Error) {
+    unsafe continuation.resume(throwing: error)
+  }
+}
+
+/// The decider is made and used on the writer's thread only.
+@safe private final class DeciderLane<Decider: BatchDecider>: SubmissionLane, @unchecked Sendable {
+  typealias Submitted = Decider.Job
+  typealias Answer = Decider.Answer
+
+  private let make: @Sendable () -> Decider
+  private var decider: Decider?
+  var stamp: UInt64 = 0
+
+  init(_ make: @escaping @Sendable () -> Decider) {
+    self.make = make
+  }
+
+  func decide(_ jobs: [any Job], in transaction: Transaction, othersWrote: Bool) throws {
+    let decider = self.decider ?? make()
+    self.decider = decider
+    let submissions = jobs.compactMap { $0 as? Submission<Submitted, Answer> }
+    let answers = try decider.decide(submissions.map(\.job), in: transaction, othersWrote: othersWrote)
+    guard answers.count == jobs.count, submissions.count == jobs.count else {
+      throw DatabaseError.miscounted(jobs: jobs.count, answers: answers.count)
+    }
+    for (submission, answer) in zip(submissions, answers) { submission.answer = answer }
+  }
+}

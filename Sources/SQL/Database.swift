@@ -1,0 +1,87 @@
+/// A database: one writer with group commit, and readers beside it.
+///
+/// A closure given to it runs on a database thread and may run more than once; it must not wait for anything nor
+/// have effects outside. Checks come before writes: a job that throws before it wrote costs its batch nothing.
+package final class Database: Sendable {
+  private let writes: Mailbox<any Job>
+  private let reads: Mailbox<any Job>?
+
+  /// Opens it and starts its threads.
+  ///
+  /// - Throws: `cannotOpen`, `readOnly`, `corrupt` … with the path.
+  package init(_ location: DatabaseLocation, tuning: DatabaseTuning = DatabaseTuning()) throws(DatabaseError)
+  {
+    let writes = Mailbox<any Job>()
+    let connection = try Connection(location, role: .writer, tuning: tuning)
+    var readers: [Connection] = []
+    if location != .memory {
+      for _ in 0..<max(tuning.readers, 0) {
+        readers.append(try Connection(location, role: .reader, tuning: tuning))
+      }
+    }
+    Self.start("sql-writer", connection) { Writer($0, writes, limit: max(tuning.batchLimit, 1)).run() }
+    self.writes = writes
+    guard !readers.isEmpty else {
+      reads = nil
+      return
+    }
+    let reads = Mailbox<any Job>()
+    for reader in readers {
+      Self.start("sql-reader", reader) { Reader($0, reads).run() }
+    }
+    self.reads = reads
+  }
+
+  deinit {
+    close()
+  }
+
+  /// Ends the threads after what was submitted is done; later calls throw `closed`.
+  package func close() {
+    writes.close()
+    reads?.close()
+  }
+
+  /// Runs the closure in a transaction that it shares with others; returns when that is durable.
+  package func write<Value: Sendable>(
+    _ body: @escaping @Sendable (Transaction) throws -> Value
+  ) async throws -> Value {
+    try await Self.submit(to: writes, body)
+  }
+
+  /// Runs the closure in a snapshot of what is committed.
+  package func read<Value: Sendable>(
+    _ body: @escaping @Sendable (Transaction) throws -> Value
+  ) async throws -> Value {
+    try await Self.submit(to: reads ?? writes, body)
+  }
+
+  /// A lane of its own for jobs of one kind; `make` is called on the writer's thread.
+  package func lane<Decider: BatchDecider>(
+    _ make: @escaping @Sendable () -> Decider
+  ) -> BatchLane<Decider.Job, Decider.Answer> {
+    BatchLane(writes, make)
+  }
+
+  private static func submit<Value: Sendable>(
+    to mailbox: Mailbox<any Job>, _ body: @escaping @Sendable (Transaction) throws -> Value
+  ) async throws -> Value {
+    try await unsafe withUnsafeThrowingContinuation { continuation in
+      let job = unsafe ClosureJob(continuation, body)
+      if !mailbox.post(job) { job.fail(DatabaseError.closed) }
+    }
+  }
+
+  /// Hands a connection over to a thread; nobody else keeps it.
+  private static func start(
+    _ name: String, _ connection: Connection, _ body: @escaping @Sendable (Connection) -> Void
+  ) {
+    let handed = Handed(connection)
+    Worker.start(name) { body(handed.connection) }
+  }
+
+  @safe private final class Handed: @unchecked Sendable {
+    let connection: Connection
+    init(_ connection: Connection) { self.connection = connection }
+  }
+}

@@ -1,0 +1,51 @@
+/// Something that waits for a connection. Its continuation is resumed exactly once: by `finish` when what it did
+/// is durable, or by `fail`.
+protocol Job: AnyObject, Sendable {
+  /// The lane that decides it together with its like; nil for a job that runs by itself.
+  var lane: (any Lane)? { get }
+  /// Does the work and keeps the result. It may run again after a rollback.
+  func run(in transaction: Transaction) throws
+  func finish()
+  func fail(_ error: any Error)
+}
+
+/// Jobs of one kind that are decided together, on the writer's thread.
+protocol Lane: AnyObject, Sendable {
+  /// - Parameter othersWrote: whether rows may have changed since this lane's last batch by other hands.
+  func decide(_ jobs: [any Job], in transaction: Transaction, othersWrote: Bool) throws
+  /// The writer's stamp after the lane's last batch. Touched on the writer's thread only.
+  var stamp: UInt64 { get set }
+}
+
+/// A closure that waits. Between `init` and `finish` only the thread that runs it touches it.
+@safe final class ClosureJob<Value: Sendable>: Job, @unchecked Sendable {
+  private let body: @Sendable (Transaction) throws -> Value
+  private let continuation: UnsafeContinuation<Value, any Error>
+  private var value: Value?
+
+  init(
+    _ continuation: UnsafeContinuation<Value, any Error>,
+    _ body: @escaping @Sendable (Transaction) throws -> Value
+  ) {
+    self.body = body
+    unsafe self.continuation = continuation
+  }
+
+  var lane: (any Lane)? { nil }
+
+  func run(in transaction: Transaction) throws {
+    value = try body(transaction)
+  }
+
+  func finish() {
+    if let value {
+      unsafe continuation.resume(returning: value)
+    } else {
+      unsafe continuation.resume(throwing: DatabaseError.closed)
+    }
+  }
+
+  func fail(_ error: any Error) {
+    unsafe continuation.resume(throwing: error)
+  }
+}

@@ -1,0 +1,133 @@
+/// The one connection that writes, on a thread of its own. Everything that waits shares a transaction and its
+/// sync: while one commit runs the next batch gathers, so no timer is needed.
+///
+/// A job that fails before it wrote is left out and the batch goes on. One that fails after it wrote takes the
+/// batch's transaction with it, and the others run again, each in its own. So no job pays for a savepoint.
+final class Writer {
+  private let connection: Connection
+  private let mailbox: Mailbox<any Job>
+  private let limit: Int
+  /// Changes whenever rows may have changed by other hands than a given lane's.
+  private var stamp: UInt64 = 1
+  private var dataVersion: Int64 = -1
+
+  init(_ connection: Connection, _ mailbox: Mailbox<any Job>, limit: Int) {
+    self.connection = connection
+    self.mailbox = mailbox
+    self.limit = limit
+  }
+
+  /// Until the mailbox is closed and empty.
+  func run() {
+    while let jobs = mailbox.take(limit) { commit(jobs) }
+  }
+
+  private func commit(_ jobs: [any Job]) {
+    var done: [any Job] = []
+    do {
+      try begin()
+    } catch {
+      for job in jobs { job.fail(error) }
+      return
+    }
+    var laned: [ObjectIdentifier: [any Job]] = [:]
+    var lanes: [any Lane] = []
+    for (index, job) in jobs.enumerated() {
+      if let lane = job.lane {
+        let id = ObjectIdentifier(lane)
+        if laned[id] == nil { lanes.append(lane) }
+        laned[id, default: []].append(job)
+        continue
+      }
+      let before = connection.wrote
+      connection.wrote = false
+      do {
+        try job.run(in: Transaction(connection: connection))
+        if connection.wrote { stamp += 1 }
+        connection.wrote = connection.wrote || before
+        done.append(job)
+      } catch {
+        job.fail(error)
+        if connection.wrote || !connection.inTransaction {
+          rollback()
+          runSingly(done + jobs.suffix(from: index + 1) + laned.values.joined())
+          return
+        }
+        connection.wrote = before
+      }
+    }
+    for lane in lanes {
+      let members = laned[ObjectIdentifier(lane)] ?? []
+      do {
+        try decide(members, by: lane)
+        done += members
+      } catch {
+        rollback()
+        if jobs.count == 1 {
+          members.forEach { $0.fail(error) }
+        } else {
+          runSingly(jobs.filter { job in job.lane != nil || done.contains { $0 === job } })
+        }
+        return
+      }
+    }
+    end(done)
+  }
+
+  /// Each job in a transaction of its own.
+  private func runSingly(_ jobs: [any Job]) {
+    for job in jobs {
+      do {
+        try begin()
+        if let lane = job.lane {
+          try decide([job], by: lane)
+        } else {
+          try job.run(in: Transaction(connection: connection))
+          stamp += 1
+        }
+      } catch {
+        rollback()
+        job.fail(error)
+        continue
+      }
+      end([job])
+    }
+  }
+
+  private func decide(_ jobs: [any Job], by lane: any Lane) throws {
+    let othersWrote = lane.stamp != stamp
+    try lane.decide(jobs, in: Transaction(connection: connection), othersWrote: othersWrote)
+    stamp += 1
+    lane.stamp = stamp
+  }
+
+  private func begin() throws(DatabaseError) {
+    try connection.begin(immediate: true)
+    do throws(DatabaseError) {
+      let version = try connection.dataVersion()
+      if version != dataVersion {
+        dataVersion = version
+        stamp += 1
+      }
+    } catch {
+      rollback()
+      throw error
+    }
+  }
+
+  private func end(_ jobs: [any Job]) {
+    do {
+      try connection.commit()
+    } catch {
+      rollback()
+      for job in jobs { job.fail(error) }
+      return
+    }
+    for job in jobs { job.finish() }
+  }
+
+  private func rollback() {
+    connection.rollback()
+    stamp += 1
+  }
+}

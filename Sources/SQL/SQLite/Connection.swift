@@ -1,0 +1,126 @@
+import CSQLite
+import Glibc
+
+/// One SQLite connection. It belongs to one thread at a time; nothing in it is guarded.
+@safe final class Connection {
+  /// How a connection is used.
+  enum Role {
+    case writer
+    case reader
+  }
+
+  private let handle: OpaquePointer
+  private var cache: [String: Statement] = [:]
+  /// Whether a statement that can write was run since this was last cleared.
+  var wrote = false
+
+  /// - Throws: `cannotOpen`, and what the first look into the file shows.
+  init(_ location: DatabaseLocation, role: Role, tuning: DatabaseTuning) throws(DatabaseError) {
+    _ = Self.withoutStatistics
+    var opened: OpaquePointer?
+    var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+    flags |= role == .writer && !location.isReadOnly ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
+    let path: String
+    switch location {
+    case .memory:
+      path = ":memory:"
+      flags |= SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY
+    case .file(let file):
+      path = file
+      if role == .writer {
+        flags |= SQLITE_OPEN_CREATE
+        Self.createPrivately(file)
+      }
+    case .readOnlyFile(let file):
+      path = file
+    }
+    let code = unsafe sqlite3_open_v2(path, &opened, flags, nil)
+    guard code == SQLITE_OK, let opened = unsafe opened else {
+      let reason = unsafe String(cString: sqlite3_errstr(code))
+      unsafe sqlite3_close_v2(opened)
+      throw .cannotOpen(path: path, reason: reason)
+    }
+    unsafe handle = opened
+    unsafe sqlite3_busy_timeout(handle, tuning.busyTimeout)
+    do throws(DatabaseError) {
+      for pragma in tuning.pragmas(location, role) { try script(pragma) }
+    } catch {
+      switch error {
+      case .cannotOpen(_, let reason): throw .cannotOpen(path: path, reason: reason)
+      default: throw error
+      }
+    }
+  }
+
+  deinit {
+    cache = [:]
+    unsafe sqlite3_close_v2(handle)
+  }
+
+  /// The prepared statement of that text, kept for the life of the connection.
+  func statement(_ sql: String) throws(DatabaseError) -> Statement {
+    if let kept = cache[sql] { return kept }
+    let made = try prepare(sql)
+    // Texts are literals, so the cache is bounded by the program; the cap guards against a text made of values.
+    if cache.count >= 500 { cache = [:] }
+    cache[sql] = made
+    return made
+  }
+
+  /// Runs every statement of a text without parameters.
+  func script(_ sql: String) throws(DatabaseError) {
+    wrote = true
+    let code = unsafe sqlite3_exec(handle, sql, nil, nil, nil)
+    if code != SQLITE_OK { throw error(code) }
+  }
+
+  /// Whether BEGIN is in force: some errors end a transaction by themselves.
+  var inTransaction: Bool { unsafe sqlite3_get_autocommit(handle) == 0 }
+
+  /// The rows that the last statement changed.
+  var changes: Int { Int(unsafe sqlite3_changes(handle)) }
+
+  /// The key of the last row that was inserted into a table with a rowid.
+  var lastInsertedID: Int64 { unsafe sqlite3_last_insert_rowid(handle) }
+
+  func begin(immediate: Bool) throws(DatabaseError) {
+    try statement(immediate ? "begin immediate" : "begin").run()
+    wrote = false
+  }
+
+  func commit() throws(DatabaseError) {
+    try statement("commit").run()
+  }
+
+  func rollback() {
+    wrote = false
+    // An error may have rolled back already, then there is nothing to end.
+    if inTransaction { try? statement("rollback").run() }
+  }
+
+  /// Changes whenever another connection has committed.
+  func dataVersion() throws(DatabaseError) -> Int64 {
+    let statement = try statement("pragma data_version")
+    defer { statement.reset() }
+    return try statement.step() ? statement.int64(0) : 0
+  }
+
+  func error(_ code: Int32) -> DatabaseError {
+    .of(code, unsafe String(cString: sqlite3_errmsg(handle)))
+  }
+
+  private func prepare(_ sql: String) throws(DatabaseError) -> Statement {
+    var made: OpaquePointer?
+    let code = unsafe sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &made, nil)
+    guard code == SQLITE_OK, let made = unsafe made else { throw error(code) }
+    return unsafe Statement(made, of: self)
+  }
+
+  private static let withoutStatistics: Int32 = bramley_sqlite_without_statistics()
+
+  /// The file holds secrets: it is made readable for its owner alone, and SQLite gives its journal the same mode.
+  private static func createPrivately(_ path: String) {
+    let descriptor = unsafe open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+    if descriptor >= 0 { close(descriptor) }
+  }
+}

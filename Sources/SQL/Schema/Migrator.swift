@@ -1,0 +1,83 @@
+/// A step of the schema. Steps go forward only and are never changed once released.
+package struct Migration: Sendable, Equatable {
+  /// 1, 2, 3 … without a gap.
+  package var version: Int
+  package var name: String
+  /// The statements, parted by semicolons.
+  package var sql: String
+
+  package init(version: Int, name: String, sql: String) {
+    self.version = version
+    self.name = name
+    self.sql = sql
+  }
+}
+
+/// Brings a database's schema to what the program knows.
+package struct Migrator: Sendable {
+  private let migrations: [Migration]
+
+  package init(_ migrations: [Migration]) {
+    self.migrations = migrations.sorted { $0.version < $1.version }
+  }
+
+  /// Applies what is missing, all of it or nothing, in one transaction; returns the versions that were applied.
+  ///
+  /// - Parameter now: kept with each version, seconds since 1970.
+  /// - Throws: `schemaTooNew` when a newer program wrote the schema, `schemaMismatch` when an applied version
+  ///   has another name here; nothing is changed then.
+  package func migrate(_ database: Database, now: Int64) async throws -> [Int] {
+    try await database.write { [migrations] transaction in
+      let applied = try Self.applied(transaction)
+      try Self.check(applied, migrations)
+      let missing = migrations.filter { migration in !applied.contains { $0.version == migration.version } }
+      guard !missing.isEmpty else { return [] }
+      try transaction.script(Self.tables)
+      for migration in missing {
+        try transaction.script(migration.sql)
+        try transaction.execute(
+          "insert into schema_versions (version, name, applied_at) values ($1, $2, $3)",
+          [.integer(Int64(migration.version)), .text(migration.name), .integer(now)])
+      }
+      return missing.map(\.version)
+    }
+  }
+
+  /// The versions that are still to be applied; reads only.
+  ///
+  /// - Throws: as `migrate`.
+  package func pending(_ database: Database) async throws -> [Int] {
+    try await database.read { [migrations] transaction in
+      let applied = try Self.applied(transaction)
+      try Self.check(applied, migrations)
+      return migrations.map(\.version).filter { version in !applied.contains { $0.version == version } }
+    }
+  }
+
+  private static func applied(_ transaction: Transaction) throws -> [(version: Int, name: String)] {
+    let known = try transaction.first(
+      "select 1 from sqlite_master where type = 'table' and name = 'schema_versions'"
+    ) { $0.int64(0) }
+    guard known != nil else { return [] }
+    return try transaction.rows("select version, name from schema_versions order by version") {
+      ($0.int(0), $0.string(1))
+    }
+  }
+
+  private static func check(
+    _ applied: [(version: Int, name: String)], _ migrations: [Migration]
+  ) throws(DatabaseError) {
+    let known = migrations.last?.version ?? 0
+    if let found = applied.last?.version, found > known { throw .schemaTooNew(found: found, known: known) }
+    for (version, name) in applied {
+      let here = migrations.first { $0.version == version }?.name ?? "missing"
+      if here != name { throw .schemaMismatch(version: version, found: name, known: here) }
+    }
+  }
+
+  private static let tables = """
+    create table if not exists schema_versions (
+      version integer not null primary key, name text not null, applied_at integer not null) strict;
+    create table if not exists meta (name text not null primary key, value text not null) strict;
+    """
+}

@@ -1,0 +1,59 @@
+/// What a job does its work with. It must not leave the closure that got it.
+package struct Transaction {
+  let connection: Connection
+
+  /// Runs a statement; the number of rows that it changed.
+  @discardableResult
+  package func execute(_ sql: String, _ values: [SQLValue] = []) throws(DatabaseError) -> Int {
+    let statement = try connection.statement(sql)
+    try statement.bind(values)
+    try statement.run()
+    return connection.changes
+  }
+
+  /// Calls `each` for every row.
+  package func forEach(
+    _ sql: String, _ values: [SQLValue] = [], _ each: (Row) throws -> Void
+  ) throws {
+    let statement = try connection.statement(sql)
+    defer { statement.reset() }
+    try statement.bind(values)
+    while try statement.step() { try each(Row(statement: statement)) }
+  }
+
+  /// Every row, as `map` reads it.
+  package func rows<Value>(
+    _ sql: String, _ values: [SQLValue] = [], _ map: (Row) throws -> Value
+  ) throws -> [Value] {
+    var all: [Value] = []
+    try forEach(sql, values) { all.append(try map($0)) }
+    return all
+  }
+
+  /// The first row, as `map` reads it; nil when there is none.
+  package func first<Value>(
+    _ sql: String, _ values: [SQLValue] = [], _ map: (Row) throws -> Value
+  ) throws -> Value? {
+    let statement = try connection.statement(sql)
+    defer { statement.reset() }
+    try statement.bind(values)
+    return try statement.step() ? map(Row(statement: statement)) : nil
+  }
+
+  /// Inserts and returns the new row's integer key.
+  package func insert(_ sql: String, _ values: [SQLValue]) throws(DatabaseError) -> Int64 {
+    try execute(sql, values)
+    return connection.lastInsertedID
+  }
+
+  /// The prepared statement of a text, for loops where binding by index pays. Kept by the connection, on which
+  /// alone it may be used.
+  package func statement(_ sql: String) throws(DatabaseError) -> Statement {
+    try connection.statement(sql)
+  }
+
+  /// Runs several statements without parameters: schema changes.
+  package func script(_ sql: String) throws(DatabaseError) {
+    try connection.script(sql)
+  }
+}

@@ -1,0 +1,69 @@
+import SQL
+import Testing
+
+@Suite("Migrator") struct MigratorTests {
+  private let first = Migration(version: 1, name: "things", sql: "create table things (n integer) strict")
+  private let second = Migration(
+    version: 2, name: "more", sql: "alter table things add column m integer; create index i on things (m);")
+
+  @Test("Applies what is missing, once", arguments: Place.allCases)
+  func applies(place: Place) async throws {
+    let test = try TestDatabase(place)
+    #expect(try await Migrator([first]).pending(test.database) == [1])
+    #expect(try await Migrator([first]).migrate(test.database, now: 7) == [1])
+    #expect(try await Migrator([second, first]).pending(test.database) == [2])
+    #expect(try await Migrator([second, first]).migrate(test.database, now: 8) == [2])
+    #expect(try await Migrator([first, second]).migrate(test.database, now: 9) == [])
+    let times = try await test.database.read {
+      try $0.rows("select applied_at from schema_versions order by version") { $0.int64(0) }
+    }
+    #expect(times == [7, 8])
+  }
+
+  @Test("A failing step leaves nothing behind", arguments: Place.allCases)
+  func atomic(place: Place) async throws {
+    let test = try TestDatabase(place)
+    let broken = Migration(
+      version: 2, name: "broken", sql: "create table x (n integer); insert into y values (1)")
+    await #expect(throws: DatabaseError.self) {
+      try await Migrator([first, broken]).migrate(test.database, now: 1)
+    }
+    let tables = try await test.database.read {
+      try $0.rows("select name from sqlite_master") { $0.string(0) }
+    }
+    #expect(tables == [])
+  }
+
+  @Test("A newer schema is refused with what to do, and left alone", arguments: Place.allCases)
+  func newer(place: Place) async throws {
+    let test = try TestDatabase(place)
+    _ = try await Migrator([first, second]).migrate(test.database, now: 1)
+    await #expect(throws: DatabaseError.schemaTooNew(found: 2, known: 1)) {
+      try await Migrator([first]).migrate(test.database, now: 2)
+    }
+    await #expect(throws: DatabaseError.schemaTooNew(found: 2, known: 1)) {
+      try await Migrator([first]).pending(test.database)
+    }
+    #expect("\(DatabaseError.schemaTooNew(found: 2, known: 1))".contains("run that version or a later one"))
+  }
+
+  @Test("An applied step under another name is refused", arguments: Place.allCases)
+  func renamed(place: Place) async throws {
+    let test = try TestDatabase(place)
+    _ = try await Migrator([first]).migrate(test.database, now: 1)
+    let other = Migration(version: 1, name: "others", sql: "")
+    await #expect(throws: DatabaseError.schemaMismatch(version: 1, found: "things", known: "others")) {
+      try await Migrator([other]).migrate(test.database, now: 2)
+    }
+  }
+
+  @Test("RULES §1.6: a database keeps its mark", arguments: Place.allCases)
+  func mark(place: Place) async throws {
+    let test = try TestDatabase(place)
+    _ = try await Migrator([first]).migrate(test.database, now: 1)
+    #expect(try await test.database.meta("mode") == nil)
+    try await test.database.setMeta("mode", "dev")
+    try await test.database.setMeta("mode", "dev2")
+    #expect(try await test.database.meta("mode") == "dev2")
+  }
+}
