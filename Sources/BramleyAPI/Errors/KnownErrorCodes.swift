@@ -26,7 +26,7 @@ extension ErrorCode {
   public static let keyRevoked: ErrorCode = "key_revoked"
   /// 400: the attestation does not hold.
   public static let attestationInvalid: ErrorCode = "attestation_invalid"
-  /// 409: the key is known under other facts.
+  /// 422: the key is known under other facts. Not 409, which the official SDKs send again.
   public static let keyConflict: ErrorCode = "key_conflict"
   /// 400: the request cannot be read.
   public static let invalidRequest: ErrorCode = "invalid_request"

@@ -1,0 +1,59 @@
+package import Admission
+package import AppAttest
+package import HTTPMessages
+
+/// Everything that the application takes from outside itself. The executable's Compose.swift gives the live
+/// ones; a test gives a fixed clock, seeded randomness, a database in memory and simulated providers.
+package struct Environment: Sendable {
+  package var configuration: Configuration
+  /// The wall clock, milliseconds since 1970.
+  package var now: @Sendable () -> Int64
+  /// A clock that never goes back, nanoseconds since some instant.
+  package var uptime: @Sendable () -> Int64
+  /// So many octets from a source fit for keys.
+  package var random: @Sendable (Int) -> [UInt8]
+  /// Runs work that outlives the request, such as the settlement of a call whose client left. The
+  /// executable waits for it when it stops.
+  package var background: @Sendable (@escaping @Sendable () async -> Void) -> Void
+  /// Runs long computations (an attestation: about a millisecond) away from the loop that serves requests.
+  package var offload: @Sendable (@escaping @Sendable () -> RegistrationVerdict) async -> RegistrationVerdict
+  /// Takes one line of the log, JSON without its line end.
+  package var log: @Sendable (String) -> Void
+  /// The content of the zone file (RFC 8536) of `configuration.timeZone`.
+  package var zone: [UInt8]
+  package var keys: any DeviceKeyStore
+  package var ledger: any AdmissionLedger
+  package var debugTokens: any DebugTokenStore
+  /// Whether the database answers.
+  package var isReady: @Sendable () async -> Bool
+  /// The providers: an HTTP client in the executable.
+  package var upstream: any HTTPHandler
+  /// Whether an error of `upstream` says that not one octet of the request was written.
+  package var wroteNothing: @Sendable (any Error) -> Bool
+
+  package init(
+    configuration: Configuration, now: @escaping @Sendable () -> Int64,
+    uptime: @escaping @Sendable () -> Int64, random: @escaping @Sendable (Int) -> [UInt8],
+    background: @escaping @Sendable (@escaping @Sendable () async -> Void) -> Void,
+    offload: @escaping @Sendable (@escaping @Sendable () -> RegistrationVerdict) async -> RegistrationVerdict,
+    log: @escaping @Sendable (String) -> Void, zone: [UInt8], keys: any DeviceKeyStore,
+    ledger: any AdmissionLedger, debugTokens: any DebugTokenStore,
+    isReady: @escaping @Sendable () async -> Bool, upstream: any HTTPHandler,
+    wroteNothing: @escaping @Sendable (any Error) -> Bool
+  ) {
+    self.configuration = configuration
+    self.now = now
+    self.uptime = uptime
+    self.random = random
+    self.background = background
+    self.offload = offload
+    self.log = log
+    self.zone = zone
+    self.keys = keys
+    self.ledger = ledger
+    self.debugTokens = debugTokens
+    self.isReady = isReady
+    self.upstream = upstream
+    self.wroteNothing = wroteNothing
+  }
+}

@@ -1,0 +1,102 @@
+package import BramleyAPI
+package import Encodings
+package import HTTPMessages
+
+/// An error as a client is told of it. One value for every surface: `Bramley`'s own routes write it as
+/// problem details (RFC 9457), provider routes in the provider's envelope.
+package struct Failure: Error, Sendable, Equatable {
+  package var status: Int
+  package var code: ErrorCode
+  /// For a person; holds nothing of the request and no diagnosis.
+  package var message: String
+  /// Further fields, such as Retry-After.
+  package var fields: HTTPFields
+  /// Further members of the problem.
+  package var members: [Member]
+  /// The type in a provider's envelope; nil takes the one that belongs to the status.
+  package var providerType: String?
+  /// What the log is told and the client is not.
+  package var diagnosis: String?
+
+  /// A further member.
+  package struct Member: Sendable, Equatable {
+    package var name: String
+    package var value: JSONValue
+
+    package init(_ name: String, _ value: JSONValue) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  package init(
+    _ status: Int, _ code: ErrorCode, _ message: String, fields: HTTPFields = HTTPFields(),
+    members: [Member] = [], providerType: String? = nil, diagnosis: String? = nil
+  ) {
+    self.status = status
+    self.code = code
+    self.message = message
+    self.fields = fields
+    self.members = members
+    self.providerType = providerType
+    self.diagnosis = diagnosis
+  }
+
+  /// The problem's document.
+  package func problem(requestID: String) -> JSONValue {
+    .object(
+      [
+        ("type", .string("about:blank")), ("title", .string(Self.title(status))),
+        ("status", .integer(status)), ("detail", .string(message)), ("code", .string(code.rawValue)),
+        ("message", .string(message)), ("request_id", .string(requestID)),
+      ] + members.map { ($0.name, $0.value) })
+  }
+
+  /// The error in Anthropic's envelope; `details.error_code` is what its SDK shows.
+  package func anthropic(requestID: String) -> JSONValue {
+    [
+      "type": "error",
+      "error": .object(
+        [
+          ("type", .string(providerType ?? Self.anthropicType(status))), ("message", .string(message)),
+          ("details", ["error_code": .string(code.rawValue)]), ("code", .string(code.rawValue)),
+        ] + members.map { ($0.name, $0.value) }),
+      "code": .string(code.rawValue),
+      "request_id": .string(requestID),
+    ]
+  }
+
+  private static func anthropicType(_ status: Int) -> String {
+    switch status {
+    case 401: "authentication_error"
+    case 403: "permission_error"
+    case 404: "not_found_error"
+    case 413: "request_too_large"
+    case 429: "rate_limit_error"
+    case 504: "timeout_error"
+    case 503, 529: "overloaded_error"
+    case 500...: "api_error"
+    default: "invalid_request_error"
+    }
+  }
+
+  private static func title(_ status: Int) -> String {
+    switch status {
+    case 400: "Bad Request"
+    case 401: "Unauthorized"
+    case 403: "Forbidden"
+    case 404: "Not Found"
+    case 405: "Method Not Allowed"
+    case 408: "Request Timeout"
+    case 413: "Content Too Large"
+    case 415: "Unsupported Media Type"
+    case 422: "Unprocessable Content"
+    case 429: "Too Many Requests"
+    case 500: "Internal Server Error"
+    case 502: "Bad Gateway"
+    case 503: "Service Unavailable"
+    case 504: "Gateway Timeout"
+    default: "Error"
+    }
+  }
+}

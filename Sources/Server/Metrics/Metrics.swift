@@ -1,0 +1,80 @@
+import BramleyAPI
+
+/// What an operator watches, in Prometheus text (exposition format 0.0.4) at `/metrics`.
+package final class Metrics: Sendable {
+  /// What calls an operator: each is also a line of the log at level error.
+  package enum Alarm: String, Sendable, CaseIterable {
+    /// The provider refuses our key, or our account has no money.
+    case providerAccount = "provider_account"
+    /// A call cost more than was held for it.
+    case aboveReserve = "above_reserve"
+    /// The provider's answer held our key.
+    case secretInAnswer = "secret_in_answer"
+    /// The ledger or the key store failed: requests are refused.
+    case storage
+    /// A settlement failed; the sweep will book the whole hold.
+    case settlement
+  }
+
+  /// Answers by status.
+  package let statuses = CounterFamily(
+    label: "status",
+    values: [
+      200, 201, 204, 400, 401, 403, 404, 405, 413, 415, 422, 429, 500, 502, 503, 504, 529,
+    ].map { String($0) })
+  /// Answers by route template.
+  package let routes: CounterFamily
+  /// Error answers by code.
+  package let errors = CounterFamily(label: "code", values: ErrorCode.known.map(\.rawValue))
+  package let alarms = CounterFamily(label: "alarm", values: Alarm.allCases.map(\.rawValue))
+  /// From the first octet of the request to the head of the answer.
+  package let heads = Histogram()
+  /// Answers that are being streamed.
+  package let streams = Gauge()
+  /// Requests whose counter came later than a higher one.
+  package let outOfOrder = Counter()
+  /// Money that was settled, in micro-dollars, rounded down a call.
+  package let microDollars = Counter()
+  package let inputTokens = Counter()
+  package let outputTokens = Counter()
+  package let debugTokenUses = Counter()
+  /// Reservations that the sweep had to settle.
+  package let swept = Counter()
+
+  package init(routes: some Sequence<String>) {
+    self.routes = CounterFamily(label: "route", values: routes)
+  }
+
+  /// The whole in Prometheus text.
+  package var text: String {
+    var out = ""
+    func family(_ name: String, _ help: String, _ family: CounterFamily) {
+      out += "# HELP \(name) \(help)\n# TYPE \(name) counter\n"
+      for (value, count) in family.samples { out += "\(name){\(family.label)=\"\(value)\"} \(count)\n" }
+    }
+    func single(_ name: String, _ help: String, _ value: Int, type: String = "counter") {
+      out += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n\(name) \(value)\n"
+    }
+    family("bramley_responses_total", "Answers by status.", statuses)
+    family("bramley_route_responses_total", "Answers by route.", routes)
+    family("bramley_errors_total", "Error answers by code.", errors)
+    family("bramley_alarms_total", "What needs the operator.", alarms)
+    single("bramley_streams", "Answers being streamed.", streams.value, type: "gauge")
+    single("bramley_counter_out_of_order_total", "Assertions that overtook each other.", outOfOrder.value)
+    single("bramley_cost_microdollars_total", "Money settled.", microDollars.value)
+    single("bramley_input_tokens_total", "Input tokens settled.", inputTokens.value)
+    single("bramley_output_tokens_total", "Output tokens settled.", outputTokens.value)
+    single("bramley_debug_token_uses_total", "Requests let in by a debug token.", debugTokenUses.value)
+    single("bramley_swept_reservations_total", "Reservations settled by the sweep.", swept.value)
+    let name = "bramley_head_seconds"
+    out += "# HELP \(name) Time to the head of the answer.\n# TYPE \(name) histogram\n"
+    let samples = heads.samples
+    for (bound, count) in zip(Histogram.bounds, samples.cumulative) {
+      out += "\(name)_bucket{le=\"\(Double(bound) / 1_000_000)\"} \(count)\n"
+    }
+    let count = samples.cumulative.last ?? 0
+    out += "\(name)_bucket{le=\"+Inf\"} \(count)\n"
+    out += "\(name)_sum \(Double(samples.sum) / 1_000_000)\n\(name)_count \(count)\n"
+    return out
+  }
+}

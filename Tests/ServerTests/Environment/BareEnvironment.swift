@@ -1,0 +1,35 @@
+import HTTPMessages
+import Synchronization
+
+@testable import Server
+
+/// A server without a database and without a provider, for what needs neither.
+struct BareServer {
+  let clock = TestClock()
+  let lines = Recorder<String>()
+  let server: Server
+
+  init(_ change: (inout Configuration) -> Void = { _ in }, isReady: Bool = true) {
+    var configuration = Configuration()
+    change(&configuration)
+    let (clock, lines, serial) = (clock, lines, Counter())
+    server = Server(
+      Environment(
+        configuration: configuration, now: { clock.milliseconds },
+        uptime: { clock.milliseconds * 1_000_000 },
+        random: { count in
+          serial.add()
+          return (0..<count).map { UInt8(truncatingIfNeeded: serial.value + $0) }
+        },
+        background: { _ in }, offload: { $0() }, log: { lines.append($0) }, zone: [], keys: BrokenStore(),
+        ledger: BrokenStore(), debugTokens: BrokenStore(), isReady: { isReady },
+        upstream: Handler { _ in HTTPResponse(status: 500) }, wroteNothing: { _ in true }))
+  }
+
+  func ask(
+    _ method: HTTPMethod, _ target: String, _ fields: HTTPFields = [:], peer: String = "192.0.2.1"
+  ) async throws -> HTTPResponse {
+    try await server.handler.respond(
+      to: HTTPRequest(method: method, target: target, fields: fields, peer: peer))
+  }
+}
