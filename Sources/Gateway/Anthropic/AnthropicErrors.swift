@@ -1,0 +1,96 @@
+package import Encodings
+package import HTTPMessages
+
+extension Anthropic {
+  /// `{"type":"error","error":{"type","message","details":{"error_code"}},"request_id"}`: SDKs show all of it.
+  package func errorBody(_ error: ProviderError, requestID: String?) -> JSONValue {
+    let inner: JSONValue = [
+      "type": .string(error.type), "message": .string(error.message),
+      "details": ["error_code": .string(error.code)],
+    ]
+    var members: [(String, JSONValue)] = [("type", "error"), ("error", inner)]
+    if let requestID { members.append(("request_id", .string(requestID))) }
+    return .object(members)
+  }
+
+  /// The statuses for which Anthropic bills nothing.
+  private static let unbilled: Set<Int> = [
+    400, 401, 402, 403, 404, 405, 409, 413, 415, 422, 429, 500, 502, 503, 529,
+  ]
+
+  /// Names under which Anthropic says that a limit of the operator's own is reached.
+  private static let spendCodes: Set<String> = [
+    "enforced_spend_limit_reached", "ramp_limit_exceeded", "spend_limit_reached", "credit_balance_too_low",
+  ]
+  private static let spendTexts = [
+    "your credit balance is too low", "you have reached your specified", "you have reached your spend",
+  ]
+
+  package func judge(
+    status: Int, fields: HTTPFields, body: [UInt8], scrubber: SecretScrubber
+  ) -> UpstreamFailure {
+    let root = try? JSONReader.read(body)
+    let error = root?["error"]
+    let code = error?["details"]?["error_code"]?.string
+    let message = error?["message"]?.string
+    let unbilled = Self.unbilled.contains(status)
+
+    if (300..<400).contains(status) {
+      return failure(502, "The AI provider cannot be reached.", unbilled: false, .redirected(status: status))
+    }
+    if [401, 402, 403].contains(status) || isSpendLimit(status: status, code: code, message: message) {
+      let type = error?["type"]?.string ?? "unknown"
+      return failure(
+        503, "The service cannot answer just now; its operator was told.", unbilled: unbilled,
+        .operatorFault(status: status, type: scrubber.scrub(type, limit: 60)))
+    }
+    switch status {
+    case 429, 529: return busy(529, type: "overloaded_error", fields: fields, unbilled: unbilled)
+    case 503: return busy(503, type: "api_error", fields: fields, unbilled: unbilled)
+    case 408, 504:
+      var answer = failure(504, "The AI provider did not answer in time.", unbilled: unbilled)
+      answer.error.type = "timeout_error"
+      answer.error.code = "upstream_timeout"
+      return answer
+    case 400..<500:
+      let type = error?["type"]?.string.flatMap { Self.clientTypes[$0] == status ? $0 : nil }
+      let text = message.map { scrubber.scrub($0) } ?? "The AI provider refused the request."
+      return UpstreamFailure(
+        error: ProviderError(
+          status: status, type: type ?? "invalid_request_error", code: "upstream_refused", message: text),
+        unbilled: unbilled, givesBackCount: false)
+    default: return failure(502, "The AI provider failed.", unbilled: unbilled)
+    }
+  }
+
+  private static let clientTypes = [
+    "invalid_request_error": 400, "not_found_error": 404, "conflict_error": 409, "request_too_large": 413,
+  ]
+
+  /// A message counts only from its beginning, since what an app sent may be quoted further on.
+  private func isSpendLimit(status: Int, code: String?, message: String?) -> Bool {
+    guard status == 400 || status == 429 else { return false }
+    if let code, Self.spendCodes.contains(code) { return true }
+    guard let message = message?.lowercased() else { return false }
+    return Self.spendTexts.contains { message.hasPrefix($0) }
+  }
+
+  private func failure(
+    _ status: Int, _ message: String, unbilled: Bool, _ alarm: ProxyAlarm? = nil
+  ) -> UpstreamFailure {
+    UpstreamFailure(
+      error: ProviderError(status: status, type: "api_error", code: "upstream_failed", message: message),
+      unbilled: unbilled, givesBackCount: true, alarm: alarm)
+  }
+
+  /// Retry-After of the provider in seconds, within bounds: SDKs sleep all of it, and an app would hang.
+  private func busy(_ status: Int, type: String, fields: HTTPFields, unbilled: Bool) -> UpstreamFailure {
+    let asked = fields["retry-after"].flatMap { Int64($0) } ?? 5
+    return UpstreamFailure(
+      error: ProviderError(
+        status: status, type: type, code: "upstream_busy",
+        message: "The AI provider is busy; try again soon.",
+        fields: ["retry-after": String(min(max(asked, 1), 60))]),
+      unbilled: unbilled, givesBackCount: true)
+  }
+}

@@ -1,0 +1,101 @@
+/// What one token costs, by class, in pico-dollars. Absolute prices: the ratio of a cached to a fresh token is
+/// not the same for every model.
+package struct TokenPrices: Sendable, Equatable {
+  package var input: Int64
+  package var output: Int64
+  package var cacheRead: Int64
+  /// Writing to the cache for five minutes.
+  package var cacheWrite5m: Int64
+  /// Writing to the cache for an hour; nil where it has no price, and then no request may ask for it.
+  package var cacheWrite1h: Int64?
+
+  package init(input: Int64, output: Int64, cacheRead: Int64, cacheWrite5m: Int64, cacheWrite1h: Int64?) {
+    self.input = input
+    self.output = output
+    self.cacheRead = cacheRead
+    self.cacheWrite5m = cacheWrite5m
+    self.cacheWrite1h = cacheWrite1h
+  }
+
+  /// Whether no price is negative.
+  package var isValid: Bool {
+    [input, output, cacheRead, cacheWrite5m, cacheWrite1h ?? 0].allSatisfy { $0 >= 0 }
+  }
+}
+
+/// A model's price and bounds, from an instant on. Without a row there is no request (RULES §5.3).
+package struct PriceRow: Sendable, Equatable {
+  /// Other prices for the whole request once its input is longer than the threshold.
+  package struct LongContext: Sendable, Equatable {
+    /// Input tokens of all classes together; above it the prices hold.
+    package var above: Int64
+    package var prices: TokenPrices
+
+    package init(above: Int64, prices: TokenPrices) {
+      self.above = above
+      self.prices = prices
+    }
+  }
+
+  /// The provider's name in the configuration, such as `anthropic`.
+  package var provider: String
+  /// The provider's own model name.
+  package var model: String
+  /// Further names of the same model. One that ends in `-*` stands for a date: eight digits.
+  package var aliases: [String]
+  package var prices: TokenPrices
+  package var longContext: LongContext?
+  /// The most tokens an image can come to.
+  package var tokensPerImage: Int64
+  /// Tokens that the provider adds for each message and for the request itself.
+  package var tokensPerMessage: Int64
+  /// Tokens that the provider adds for each tool's frame.
+  package var tokensPerTool: Int64
+  /// Tokens that the provider adds once for a request that has tools.
+  package var tokensForTools: Int64
+  /// The most tokens of input that the model takes.
+  package var contextSize: Int64
+  /// The most tokens that the model gives out.
+  package var maximumOutput: Int64
+  /// Seconds since 1970.
+  package var effectiveFrom: Int64
+  /// Where the figures were read.
+  package var source: String
+
+  package init(
+    provider: String, model: String, aliases: [String] = [], prices: TokenPrices,
+    longContext: LongContext? = nil, tokensPerImage: Int64 = 4_800, tokensPerMessage: Int64 = 16,
+    tokensPerTool: Int64 = 64, tokensForTools: Int64 = 1_024, contextSize: Int64, maximumOutput: Int64,
+    effectiveFrom: Int64 = 0, source: String
+  ) {
+    self.provider = provider
+    self.model = model
+    self.aliases = aliases
+    self.prices = prices
+    self.longContext = longContext
+    self.tokensPerImage = tokensPerImage
+    self.tokensPerMessage = tokensPerMessage
+    self.tokensPerTool = tokensPerTool
+    self.tokensForTools = tokensForTools
+    self.contextSize = contextSize
+    self.maximumOutput = maximumOutput
+    self.effectiveFrom = effectiveFrom
+    self.source = source
+  }
+
+  /// Whether the row prices that model name.
+  package func covers(_ name: String) -> Bool {
+    if name == model { return true }
+    return aliases.contains { alias in
+      if alias == name { return true }
+      guard alias.hasSuffix("-*"), name.utf8.count == alias.utf8.count + 7 else { return false }
+      return name.utf8.starts(with: alias.utf8.dropLast())
+        && name.utf8.suffix(8).allSatisfy { $0 >= 0x30 && $0 <= 0x39 }
+    }
+  }
+
+  /// The prices for a request whose input has that many tokens of all classes.
+  package func prices(forInput tokens: Int64) -> TokenPrices {
+    if let longContext, tokens > longContext.above { longContext.prices } else { prices }
+  }
+}

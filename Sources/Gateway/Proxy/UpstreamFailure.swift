@@ -1,0 +1,49 @@
+/// What a non-2xx answer of a provider means.
+package struct UpstreamFailure: Sendable, Equatable {
+  /// What the app is told.
+  package var error: ProviderError
+  /// Whether the provider bills nothing for this status; else the reserve is booked (RULES §5.2).
+  package var unbilled: Bool
+  /// Whether the day count may be given back (RULES §5.4).
+  package var givesBackCount: Bool
+  /// What the operator is told; nil for what is the app's own doing or passes by itself.
+  package var alarm: ProxyAlarm?
+
+  package init(error: ProviderError, unbilled: Bool, givesBackCount: Bool, alarm: ProxyAlarm? = nil) {
+    self.error = error
+    self.unbilled = unbilled
+    self.givesBackCount = givesBackCount
+    self.alarm = alarm
+  }
+}
+
+/// Something that an operator should look at. No case holds content or a secret.
+package enum ProxyAlarm: Sendable, Equatable {
+  /// The provider refuses the operator: key, permission, bill or spend limit.
+  case operatorFault(status: Int, type: String)
+  /// An answer cost more than was reserved, in pico-dollars; the model is closed until acknowledged.
+  case costAboveReserve(model: String, cost: Int64, reserve: Int64)
+  /// An answer spelled a secret and was cut.
+  case secretInAnswer
+  /// The provider compressed although it was asked not to.
+  case encodedAnswer
+  /// The provider answered with a redirection.
+  case redirected(status: Int)
+  /// A 2xx answer of a media type that is not the provider's.
+  case unexpectedContent
+  /// A 2xx answer without readable usage; the reserve was booked.
+  case usageUnreadable(model: String)
+
+  /// A stable name for metrics and logs.
+  package var name: String {
+    switch self {
+    case .operatorFault: "operator_fault"
+    case .costAboveReserve: "cost_above_reserve"
+    case .secretInAnswer: "secret_in_answer"
+    case .encodedAnswer: "encoded_answer"
+    case .redirected: "redirected"
+    case .unexpectedContent: "unexpected_content"
+    case .usageUnreadable: "usage_unreadable"
+    }
+  }
+}

@@ -1,0 +1,40 @@
+/// Reads usage out of a copy of an answer. The answer itself passes untouched.
+package protocol UsageMeter: Sendable {
+  /// The next octets of the answer, cut anywhere.
+  mutating func read(_ chunk: [UInt8])
+  /// What is known now.
+  var reading: MeterReading { get }
+}
+
+/// What a meter knows of an answer.
+package struct MeterReading: Sendable, Equatable {
+  /// How much of the usage the provider has told.
+  package enum Completeness: Int, Sendable, Comparable {
+    /// Nothing that can be relied on.
+    case nothing
+    /// The input side.
+    case input
+    /// Everything: these are the final figures.
+    case final
+
+    package static func < (left: Completeness, right: Completeness) -> Bool { left.rawValue < right.rawValue }
+  }
+
+  /// The figures so far.
+  package var usage: TokenUsage
+  package var completeness: Completeness
+  /// Octets of visible text so far.
+  package var visibleOctets: Int64
+  /// Whether the answer so far is visible text alone, all of which was read.
+  package var visibleOnly: Bool
+
+  package init(
+    usage: TokenUsage = TokenUsage(), completeness: Completeness = .nothing, visibleOctets: Int64 = 0,
+    visibleOnly: Bool = false
+  ) {
+    self.usage = usage
+    self.completeness = completeness
+    self.visibleOctets = visibleOctets
+    self.visibleOnly = visibleOnly
+  }
+}
