@@ -27,14 +27,16 @@ package struct AdmissionRequest: Sendable, Equatable {
   package var now: Int64
   /// Everything that the request counts against: and, never or (RULES §5.1).
   package var charges: [Charge]
-  /// When the hold's lease ends if nobody renews or settles it, milliseconds since 1970.
-  package var leaseUntil: Int64
+  /// When the hold's lease ends if nobody renews or settles it, milliseconds since 1970. Nil for a request that
+  /// nobody will settle, because it reaches no provider: it then keeps no reservation, unless a charge is in
+  /// flight or held.
+  package var leaseUntil: Int64?
   /// The client's address, for the rows that count by address.
   package var address: String
 
   package init(
     id: [UInt8], evidence: Evidence, expectation: KeyExpectation, counterWindow: Int = 128, now: Int64,
-    charges: [Charge], leaseUntil: Int64, address: String
+    charges: [Charge], leaseUntil: Int64?, address: String
   ) {
     self.id = id
     self.evidence = evidence

@@ -89,6 +89,9 @@ package protocol DeviceKeyStore: Sendable {
   func key(_ keyID: [UInt8]) async throws -> DeviceKey?
   /// Ends the key for good: no assertion and no session token of it is admitted any more. False when unknown.
   func revoke(_ keyID: [UInt8]) async throws -> Bool
+  /// Refuses the key from now on, or lets it in again: unlike a revoked one it stays known, so that its app does
+  /// not register anew. False when unknown or revoked.
+  func setBanned(_ banned: Bool, _ keyID: [UInt8]) async throws -> Bool
   /// The MAC secret of that id and use, made of `fresh` when the database has none yet: every node gets the
   /// same (RULES §1.4). Current first, then the previous one if it is still honoured.
   func challengeSecrets(fresh: [UInt8]) async throws -> [ChallengeSecret]

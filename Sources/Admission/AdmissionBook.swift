@@ -1,0 +1,26 @@
+package import Gateway
+
+/// The rows that an admission reads and changes, inside one transaction. Reads see what was kept before, so that
+/// the requests of a batch are decided in turn.
+package protocol AdmissionBook: AnyObject {
+  /// The key's row, revoked and banned ones included; nil when unknown.
+  func device(_ keyID: [UInt8]) throws -> DeviceState?
+  /// The session token's row, expired ones included.
+  func session(_ tokenHash: [UInt8]) throws -> SessionState?
+  /// The debug token's row, expired ones included.
+  func debugToken(_ tokenHash: [UInt8]) throws -> DebugTokenState?
+  /// Consumes the challenge; false when it was consumed before or expires at or below the floor (RULES §1.4).
+  func consume(_ challenge: ConsumedChallenge, keyID: [UInt8]) throws -> Bool
+  /// The row of that subject and rule; for `window`, in the period that governs at `now`.
+  func line(_ subject: LineSubject, rule: String, window: Window?, now: Int64) throws -> LedgerLine
+  /// The row at a slot.
+  func line(at slot: Int) -> LedgerLine
+  /// The row of another rule for `subject`, in the period of the row at `slot`.
+  func line(_ subject: LineSubject, rule: String, besides slot: Int) throws -> LedgerLine
+
+  func keep(_ device: DeviceState) throws
+  func keep(_ line: LedgerLine)
+  func keep(_ reservation: Reservation) throws
+  /// Notes that the debug token was used; seconds since 1970.
+  func noteUse(debugToken name: String, at time: Int64) throws
+}

@@ -1,0 +1,37 @@
+/// The one decision: evidence, then running requests, bursts, counts and money (DESIGN §3). It depends on the
+/// request and the book's rows alone.
+package enum AdmissionRule {
+  /// Decides and keeps the changed rows in the book.
+  package static func decide(
+    _ request: AdmissionRequest, in book: some AdmissionBook
+  ) throws -> AdmissionDecision {
+    let bearer: Bearer
+    switch try Evidence.judge(request, in: book) {
+    case .holds(let judged): bearer = judged
+    case .refused(let refusal): return .refused(refusal)
+    }
+    var sheet = try ChargeSheet(request, bearer, in: book)
+    if let refusal = sheet.judge(now: request.now) { return .refused(refusal) }
+    sheet.write(to: book)
+    let reserved = sheet.reserved
+    if let lease = request.leaseUntil ?? defaultLease(request, reserved) {
+      try book.keep(Reservation(id: request.id, device: bearer.device?.id, lease: lease, lines: reserved))
+    }
+    return .admitted(
+      Admitted(
+        keyID: bearer.device?.keyID, userID: bearer.device?.userID, remaining: sheet.remaining(),
+        outOfOrder: bearer.outOfOrder))
+  }
+
+  /// What is left of each window for a key, counts and money, without counting.
+  package static func remaining(
+    _ request: AdmissionRequest, device: DeviceState?, in book: some AdmissionBook
+  ) throws -> [Remaining] {
+    try ChargeSheet(request, Bearer(device: device), in: book).remaining(money: true)
+  }
+
+  /// What is held must end even if the caller never means to settle.
+  private static func defaultLease(_ request: AdmissionRequest, _ reserved: [ReservedLine]) -> Int64? {
+    reserved.contains { $0.kind != .count } ? request.now.saturatingAdd(60_000) : nil
+  }
+}

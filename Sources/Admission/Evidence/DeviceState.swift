@@ -1,0 +1,66 @@
+package import AppAttest
+
+/// A registered key as the ledger sees it: what an admission compares and changes.
+package struct DeviceState: Sendable, Equatable {
+  package enum Status: Int64, Sendable {
+    case live = 0
+    /// Ended for good; its app registers a new key.
+    case revoked = 1
+    /// Kept, and refused.
+    case banned = 2
+  }
+
+  /// The row's integer key.
+  package var id: Int64
+  package var keyID: [UInt8]
+  package var status: Status
+  package var appID: String
+  /// `environment/app id`, as `KeyExpectation.apps` spells it.
+  package var acceptance: String
+  /// SHA-256 of the trust anchor's DER.
+  package var anchor: [UInt8]
+  /// The key's current user (RULES §1.9).
+  package var userID: String?
+  package var counters: CounterWindow
+
+  package init(
+    id: Int64, keyID: [UInt8], status: Status, appID: String, acceptance: String, anchor: [UInt8],
+    userID: String?,
+    counters: CounterWindow
+  ) {
+    self.id = id
+    self.keyID = keyID
+    self.status = status
+    self.appID = appID
+    self.acceptance = acceptance
+    self.anchor = anchor
+    self.userID = userID
+    self.counters = counters
+  }
+}
+
+/// An attested session token's row.
+package struct SessionState: Sendable, Equatable {
+  package var keyID: [UInt8]
+  package var routes: [String]
+  /// Seconds since 1970.
+  package var expiry: Int64
+
+  package init(keyID: [UInt8], routes: [String], expiry: Int64) {
+    self.keyID = keyID
+    self.routes = routes
+    self.expiry = expiry
+  }
+}
+
+/// A debug token's row.
+package struct DebugTokenState: Sendable, Equatable {
+  package var name: String
+  /// Seconds since 1970.
+  package var expiry: Int64
+
+  package init(name: String, expiry: Int64) {
+    self.name = name
+    self.expiry = expiry
+  }
+}

@@ -1,0 +1,124 @@
+import Gateway
+
+/// The rows that a request's charges name, while they are judged. Nothing reaches the book before all of them
+/// passed, so a refusal counts nothing.
+struct ChargeSheet {
+  private let charges: [Charge]
+  /// In the order of the charges; nil where the request has no such subject.
+  private var lines: [LedgerLine?]
+
+  init(_ request: AdmissionRequest, _ bearer: Bearer, in book: some AdmissionBook) throws {
+    charges = request.charges
+    lines = []
+    lines.reserveCapacity(charges.count)
+    for charge in charges {
+      guard let subject = bearer.subject(charge.subject) else {
+        lines.append(nil)
+        continue
+      }
+      let window =
+        if case .window(let window, _, _) = charge.limit { Optional(window) } else { nil as Window? }
+      lines.append(try book.line(subject, rule: charge.rule, window: window, now: request.now))
+    }
+  }
+
+  /// Checks running requests, then bursts, then counts, then money; the first that is used up refuses.
+  mutating func judge(now: Int64) -> AdmissionRefusal? {
+    for step in Step.allCases {
+      for (index, charge) in charges.enumerated() where Step(charge.limit) == step {
+        guard let line = lines[index] else { continue }
+        if let refusal = apply(charge, to: line, now: now) { return refusal }
+      }
+    }
+    return nil
+  }
+
+  /// What is left of each counted window, in the order of the charges.
+  func remaining(money: Bool = false) -> [Remaining] {
+    var all: [Remaining] = []
+    for (index, charge) in charges.enumerated() {
+      guard case .window(_, let limit, let held) = charge.limit, money || !held, let line = lines[index]
+      else {
+        continue
+      }
+      all.append(Self.remaining(of: line, charge.rule, limit))
+    }
+    return all
+  }
+
+  /// What a reservation has to remember; bursts are never given back.
+  var reserved: [ReservedLine] {
+    var all: [ReservedLine] = []
+    all.reserveCapacity(charges.count)
+    for (index, charge) in charges.enumerated() {
+      guard let line = lines[index], let kind = ReservedLine.Kind(charge.limit) else { continue }
+      all.append(ReservedLine(slot: line.slot, kind: kind, amount: charge.amount))
+    }
+    return all
+  }
+
+  func write(to book: some AdmissionBook) {
+    for case let line? in lines { book.keep(line) }
+  }
+
+  private enum Step: CaseIterable {
+    case inFlight, burst, count, money
+
+    init(_ limit: Charge.Limit) {
+      self =
+        switch limit {
+        case .inFlight: .inFlight
+        case .burst: .burst
+        case .window(_, _, let held): held ? .money : .count
+        }
+    }
+  }
+
+  private mutating func apply(_ charge: Charge, to line: LedgerLine, now: Int64) -> AdmissionRefusal? {
+    var line = line
+    // A negative amount would be an allowance.
+    let amount = max(charge.amount, 0)
+    switch charge.limit {
+    case .inFlight(let limit):
+      line.held = line.held.saturatingAdd(amount)
+      if line.held > limit { return .inFlight(rule: charge.rule) }
+    case .burst(let interval, let burst):
+      let verdict = Burst.judge(
+        arrival: line.used, amount: amount, interval: interval, burst: burst, now: now)
+      switch verdict {
+      case .conforms(let arrival): line.used = arrival
+      case .tooFast(let retryAt): return .burst(rule: charge.rule, retryAt: retryAt)
+      }
+    case .window(_, let limit, let held):
+      let before = line
+      if held {
+        line.held = line.held.saturatingAdd(amount)
+      } else {
+        line.used = line.used.saturatingAdd(amount)
+      }
+      if line.used.saturatingAdd(line.held) > limit {
+        return .exhausted(Self.remaining(of: before, charge.rule, limit), money: held)
+      }
+    }
+    // Two charges may name one row: the second sees what the first took.
+    for index in lines.indices where lines[index]?.slot == line.slot { lines[index] = line }
+    return nil
+  }
+
+  private static func remaining(of line: LedgerLine, _ rule: String, _ limit: Int64) -> Remaining {
+    Remaining(
+      rule: rule, limit: limit,
+      remaining: max(limit.saturatingSubtract(line.used.saturatingAdd(line.held)), 0), resetsAt: line.end,
+      windowStart: line.start)
+  }
+}
+
+extension ReservedLine.Kind {
+  init?(_ limit: Charge.Limit) {
+    switch limit {
+    case .inFlight: self = .inFlight
+    case .burst: return nil
+    case .window(_, _, let held): self = held ? .money : .count
+    }
+  }
+}

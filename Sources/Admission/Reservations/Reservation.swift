@@ -1,0 +1,41 @@
+/// What an admitted request holds until it is settled.
+package struct Reservation: Sendable, Equatable {
+  /// The request's id.
+  package var id: [UInt8]
+  /// The row of the key; nil without one.
+  package var device: Int64?
+  /// When the sweep may settle it, milliseconds since 1970.
+  package var lease: Int64
+  /// The rows that settling and giving back go to, and no others (RULES §5.6).
+  package var lines: [ReservedLine]
+
+  package init(id: [UInt8], device: Int64?, lease: Int64, lines: [ReservedLine]) {
+    self.id = id
+    self.device = device
+    self.lease = lease
+    self.lines = lines
+  }
+}
+
+/// A row that a reservation touches.
+package struct ReservedLine: Sendable, Equatable {
+  package enum Kind: UInt8, Sendable {
+    /// A running request: ends with the reservation.
+    case inFlight = 0
+    /// Counted already; given back only where RULES §5.4 allows it.
+    case count = 1
+    /// Held until the actual amount is known.
+    case money = 2
+  }
+
+  /// Where the book keeps the row.
+  package var slot: Int
+  package var kind: Kind
+  package var amount: Int64
+
+  package init(slot: Int, kind: Kind, amount: Int64) {
+    self.slot = slot
+    self.kind = kind
+    self.amount = amount
+  }
+}
