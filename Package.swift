@@ -65,7 +65,7 @@ let package = Package(
     target(
       "Server",
       ["Admission", "AppAttest", "BramleyAPI", "Cryptography", "Encodings", "Gateway", "HTTPMessages"]),
-    target("AppleSimulator", ["AppAttest", "Cryptography", "Encodings", "HTTPMessages"]),
+    target("AppleSimulator", ["AppAttest", "BramleyAPI", "Cryptography", "Encodings", "HTTPMessages"]),
     target("BramleyClient", ["BramleyAPI", "Encodings", "HTTPMessages"]),
     .executableTarget(
       name: "bramley",
@@ -94,7 +94,7 @@ let package = Package(
         "Admission", "AppAttest", "AppleSimulator", "BramleyAPI", "BramleyClient", "Cryptography",
         "Encodings", "Gateway", "HTTPMessages", "SQL", "Stores", "System",
       ]),
-    test("AppleSimulator", ["AppAttest", "Cryptography", "Encodings", "HTTPMessages"]),
+    test("AppleSimulator", ["AppAttest", "BramleyAPI", "Cryptography", "Encodings", "HTTPMessages"]),
     test(
       "BramleyClient",
       ["AppleSimulator", "BramleyAPI", "Cryptography", "Encodings", "HTTPMessages"]),
