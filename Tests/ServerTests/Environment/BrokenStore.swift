@@ -10,6 +10,7 @@ struct BrokenStore: DeviceKeyStore, AdmissionLedger, DebugTokenStore {
   ) async throws -> RegistrationOutcome { throw Down() }
   func key(_ keyID: [UInt8]) async throws -> DeviceKey? { throw Down() }
   func revoke(_ keyID: [UInt8]) async throws -> Bool { throw Down() }
+  func setBanned(_ banned: Bool, _ keyID: [UInt8]) async throws -> Bool { throw Down() }
   func challengeSecrets(fresh: [UInt8]) async throws -> [ChallengeSecret] { throw Down() }
   func rotateChallengeSecret(fresh: [UInt8]) async throws { throw Down() }
   func sweepChallenges(now: Int64) async throws { throw Down() }
