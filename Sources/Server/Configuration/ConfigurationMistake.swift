@@ -48,9 +48,9 @@ package struct ConfigurationMistakes: Error, Sendable, Equatable, CustomStringCo
 }
 
 /// The names that are most like a misspelt one.
-enum Suggestion {
+package enum Suggestion {
   /// The candidate that a slip of the pen turns into `name`: at most a third of its letters away.
-  static func nearest(to name: String, among candidates: some Sequence<String>) -> String? {
+  package static func nearest(to name: String, among candidates: some Sequence<String>) -> String? {
     let ranked = candidates.map { ($0, distance(Array(name.utf8.prefix(64)), Array($0.utf8.prefix(64)))) }
     guard let best = ranked.min(by: { ($0.1, $0.0) < ($1.1, $1.0) }) else { return nil }
     return best.1 <= max(2, name.utf8.count / 3) ? best.0 : nil

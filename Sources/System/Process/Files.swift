@@ -3,13 +3,22 @@ package import Glibc
 /// The few things a server does with files. Calls block: use them at the start and off the loops.
 package enum Files {
   /// Why a file could not be read or written.
-  package enum Failure: Error, Equatable, Sendable {
+  package enum Failure: Error, Equatable, Sendable, CustomStringConvertible {
     /// It is longer than the caller takes; the limit in octets.
     case tooLarge(limit: Int)
     /// It is a directory, a device or the like.
     case notAFile
     /// The system's answer.
     case system(SystemError)
+
+    /// One line for a person.
+    package var description: String {
+      switch self {
+      case .tooLarge(let limit): "more than \(limit) octets"
+      case .notAFile: "this is no file"
+      case .system(let error): "\(error)"
+      }
+    }
   }
 
   /// The whole regular file, if it is no more than `limit` octets.

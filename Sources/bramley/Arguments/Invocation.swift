@@ -1,3 +1,5 @@
+import Server
+
 /// What a command line asks for.
 enum Invocation {
   /// The help of one command, or of all that begin with these words.
@@ -35,7 +37,7 @@ enum Invocation {
 
   private static func unknown(after words: [String], _ argument: String) -> UsageError {
     if argument.hasPrefix("-") { return .unknownOption(argument, nearest: nil) }
-    let near = nearest(to: argument, among: continuations(of: words))
+    let near = Suggestion.nearest(to: argument, among: continuations(of: words))
     return .unknownCommand(
       (words + [argument]).joined(separator: " "),
       nearest: near.map { (words + [$0]).joined(separator: " ") })

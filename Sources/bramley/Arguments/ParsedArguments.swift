@@ -1,3 +1,5 @@
+import Server
+
 /// The arguments of one command, read by its syntax.
 struct ParsedArguments: Sendable, Equatable {
   private var values: [String: String] = [:]
@@ -35,7 +37,8 @@ struct ParsedArguments: Sendable, Equatable {
     let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     let typed = String(parts.first ?? "")
     guard typed.hasPrefix("--"), let option = syntax.option(named: typed.dropFirst(2)) else {
-      throw .unknownOption(typed, nearest: nearest(to: typed, among: syntax.options.map { "--\($0.name)" }))
+      throw .unknownOption(
+        typed, nearest: Suggestion.nearest(to: typed, among: syntax.options.map { "--\($0.name)" }))
     }
     let name = option.name
     guard values[name] == nil, !flags.contains(name) else { throw .repeated(option: name) }

@@ -43,27 +43,3 @@ enum UsageError: Error, Equatable, CustomStringConvertible {
     return "“\(String(visible.prefix(80)))\(visible.count > 80 ? "…" : "")”"
   }
 }
-
-/// The name of a list that is within two slips of the pen of a word.
-func nearest(to word: String, among names: [String]) -> String? {
-  names.map { (name: $0, distance: editDistance(word, $0)) }
-    .filter { $0.distance <= 2 && $0.distance < $0.name.count }
-    .min { $0.distance < $1.distance }?.name
-}
-
-/// Insertions, removals and replacements that lead from one word to the other; long words are not compared.
-private func editDistance(_ left: String, _ right: String) -> Int {
-  let (left, right) = (Array(left), Array(right))
-  guard left.count <= 64, right.count <= 64 else { return .max }
-  var row = Array(0...right.count)
-  for (i, character) in left.enumerated() {
-    var diagonal = row[0]
-    row[0] = i + 1
-    for (j, other) in right.enumerated() {
-      let replaced = diagonal + (character == other ? 0 : 1)
-      diagonal = row[j + 1]
-      row[j + 1] = min(replaced, diagonal + 1, row[j] + 1)
-    }
-  }
-  return row[right.count]
-}

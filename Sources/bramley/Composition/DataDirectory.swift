@@ -1,0 +1,38 @@
+import System
+
+/// Where a server keeps its database, and `dev` the simulated Apple and the simulated phones.
+struct DataDirectory: Sendable, Equatable {
+  let path: String
+
+  /// What `dev` and `simulate` use unless they are told otherwise: `bramley/dev` below `XDG_DATA_HOME`, which is
+  /// `~/.local/share` where it is not set (XDG Base Directory Specification).
+  static func forDevelopment(_ environment: [String: String]) -> DataDirectory {
+    if let data = environment["XDG_DATA_HOME"], data.hasPrefix("/") {
+      return DataDirectory(path: data + "/bramley/dev")
+    }
+    if let home = environment["HOME"], home.hasPrefix("/") {
+      return DataDirectory(path: home + "/.local/share/bramley/dev")
+    }
+    return DataDirectory(path: ".bramley")
+  }
+
+  /// How the help spells the default.
+  static let developmentDefault = "~/.local/share/bramley/dev"
+
+  /// The database's file.
+  var database: String { path + "/bramley.sqlite" }
+  /// The simulated Apple's authority, with its private key.
+  var simulatedAuthority: String { path + "/simulated-apple.json" }
+  /// The directory of the simulated phones.
+  var devices: String { path + "/devices" }
+
+  /// Makes the directory, readable by its owner alone, where there is none.
+  func create(_ subdirectory: String? = nil) throws(CommandFailure) {
+    let path = subdirectory ?? path
+    do {
+      try Files.createDirectory(path)
+    } catch {
+      throw CommandFailure(message: "cannot make the directory \(path): \(error)")
+    }
+  }
+}
