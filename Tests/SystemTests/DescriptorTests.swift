@@ -47,6 +47,25 @@ struct DescriptorTests {
     close(far)
   }
 
+  @Test("an interest in changes is told once for each, though nothing is read")
+  func changes() async throws {
+    let loop = try EventLoop()
+    defer { loop.stop() }
+    let (near, far) = Self.pair()
+    let calls = Locked(0)
+    let registration = try await loop.runThrowing {
+      try loop.register(near, [.readable, .changes]) { _ in calls.withLock { $0 += 1 } }
+    }.value
+    for expected in 1...2 {
+      Self.send(far)
+      for _ in 0..<3 { try await loop.sleep(for: .milliseconds(2)) }
+      #expect(calls.withLock { $0 } == expected)
+    }
+    await loop.run { loop.deregister(registration) }.value
+    close(near)
+    close(far)
+  }
+
   @Test("an event the kernel told already never reaches the next owner of the number")
   func staleEvent() async throws {
     let loop = try EventLoop()

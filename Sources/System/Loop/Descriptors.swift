@@ -1,5 +1,6 @@
 extension EventLoop {
-  /// What to be told of a descriptor. Level-triggered: told again until it is dealt with.
+  /// What to be told of a descriptor. Level-triggered, told again until it is dealt with, unless ``changes`` asks
+  /// otherwise.
   package struct Interest: OptionSet, Sendable {
     package let rawValue: UInt8
     package init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -9,6 +10,8 @@ extension EventLoop {
     package static let writable = Interest(rawValue: 2)
     /// The peer sends no more: for a connection that is not read at the moment.
     package static let peerClosed = Interest(rawValue: 4)
+    /// Told once each time something changes: the owner remembers it, and the interest never needs to change.
+    package static let changes = Interest(rawValue: 8)
   }
 
   /// What is the matter with a descriptor. Hang-ups and errors come unasked, whatever the interest.

@@ -87,6 +87,7 @@ import Glibc
     if interest.contains(.readable) { mask |= EPOLLIN.rawValue }
     if interest.contains(.writable) { mask |= EPOLLOUT.rawValue }
     if interest.contains(.peerClosed) { mask |= EPOLLRDHUP.rawValue }
+    if interest.contains(.changes) { mask |= EPOLLET.rawValue }
     return mask
   }
 
