@@ -4,6 +4,6 @@
 #include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/timerfd.h>
-#include <sys/socket.h>
-// Declared there for _GNU_SOURCE alone, which the importer does not define.
-extern int accept4(int, struct sockaddr *, socklen_t *, int);
+// accept4 is declared for _GNU_SOURCE alone, which the importer does not define; and including sys/socket.h here
+// would make its types this module's instead of Glibc's. The address is a struct sockaddr.
+extern int linux_accept4(int, void *address, unsigned int *length, int flags) __asm__("accept4");

@@ -1,4 +1,4 @@
-package import Glibc
+import Glibc
 
 /// The few things a server does with files. Calls block: use them at the start and off the loops.
 package enum Files {
@@ -47,7 +47,7 @@ package enum Files {
   /// Replaces the file at once and durably: a crash leaves the old content or the new, never a mixture.
   ///
   /// The mode is 0600 by default, since what a server writes is a secret more often than not.
-  package static func write(_ bytes: [UInt8], to path: String, mode: mode_t = 0o600) throws(Failure) {
+  package static func write(_ bytes: [UInt8], to path: String, mode: UInt32 = 0o600) throws(Failure) {
     let temporary = path + ".\(getpid()).\(SecureRandom.bytes(8).reduce(0) { $0 << 8 | UInt64($1) })"
     let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode)
     guard descriptor >= 0 else { throw .system(.last("open")) }

@@ -71,7 +71,7 @@ struct Listener {
       let flags = Int32(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
       let (connection, peer) = unsafe withUnsafeMutablePointer(to: &storage) {
         unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-          let connection = unsafe accept4(descriptor, address, &length, flags)
+          let connection = unsafe linux_accept4(descriptor, address, &length, flags)
           return unsafe (connection, connection >= 0 ? SocketAddress(address)?.host : nil)
         }
       }
