@@ -1,4 +1,5 @@
 import Cryptography
+import Encodings
 
 /// The fields of a receipt's content.
 package struct Receipt: Sendable, Equatable {
@@ -20,13 +21,13 @@ package struct Receipt: Sendable, Equatable {
   package let kind: Kind
   /// Field 7, `sandbox` or `production`; nil where it is missing.
   package let environment: AttestEnvironment?
-  /// Field 12, milliseconds since 1970.
+  /// Field 12, seconds since 1970.
   package let creation: Int64
   /// Field 17: about how many keys were attested on the device in 30 days; only in receipts from the endpoint.
   package let riskMetric: Int?
-  /// Field 19: not to be exchanged before, milliseconds since 1970.
+  /// Field 19: not to be exchanged before, seconds since 1970.
   package let notBefore: Int64?
-  /// Field 21, milliseconds since 1970.
+  /// Field 21, seconds since 1970.
   package let expiration: Int64?
 
   /// Reads `SET OF SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }`; types that are not known
@@ -37,7 +38,7 @@ package struct Receipt: Sendable, Equatable {
       let certificate = fields[3].flatMap({ try? Certificate(der: Array($0)) }),
       let publicKey = certificate.publicKeyPoint, publicKey.count == 65,
       let kind = fields[6].flatMap({ Kind(rawValue: String(decoding: $0, as: UTF8.self)) }),
-      let creation = fields[12].flatMap({ ReceiptTime.milliseconds($0) })
+      let creation = fields[12].flatMap({ Self.time($0) })
     else { throw .content }
     self.appID = appID
     self.publicKey = publicKey
@@ -46,8 +47,13 @@ package struct Receipt: Sendable, Equatable {
     clientDataHash = fields[4].map { Array($0) }
     environment = try Self.environment(fields[7])
     riskMetric = try Self.optional(fields[17]) { Int(String(decoding: $0, as: UTF8.self)) }
-    notBefore = try Self.optional(fields[19]) { ReceiptTime.milliseconds($0) }
-    expiration = try Self.optional(fields[21]) { ReceiptTime.milliseconds($0) }
+    notBefore = try Self.optional(fields[19]) { Self.time($0) }
+    expiration = try Self.optional(fields[21]) { Self.time($0) }
+  }
+
+  /// ISO 8601 in UTC with as many digits of a second as are not zero (`…:34Z`, `…:34.7Z`, `…:34.76Z`).
+  private static func time(_ field: ArraySlice<UInt8>) -> Int64? {
+    RFC3339.seconds(String(decoding: field, as: UTF8.self))
   }
 
   private static func fields(_ content: [UInt8]) throws(ReceiptError) -> [Int64: ArraySlice<UInt8>] {

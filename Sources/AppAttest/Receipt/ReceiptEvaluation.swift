@@ -78,7 +78,7 @@ struct ReceiptEvaluation {
   ) throws(ReceiptError) -> [Certificate] {
     do throws(CertificateError) {
       return try message.signer.chain(
-        through: message.certificates, to: anchors.map(\.certificate), at: creation / 1000)
+        through: message.certificates, to: anchors.map(\.certificate), at: creation)
     } catch {
       throw .chain(error)
     }
@@ -107,10 +107,11 @@ struct ReceiptEvaluation {
       guard let expected = expectation.appID else { return .skipped("no app given") }
       guard appID == expected else { throw .appMismatch }
     case .age:
-      let creation = try receipt.get().creation / 1000
-      guard creation <= expectation.now + Self.clockSkew else { throw .fromTheFuture }
+      let (difference, overflow) = expectation.now.subtractingReportingOverflow(try receipt.get().creation)
+      let age = overflow ? (expectation.now < 0 ? .min : .max) : difference
+      guard age >= -Self.clockSkew else { throw .fromTheFuture }
       guard let maximumAge = expectation.maximumAge else { return .skipped("no greatest age given") }
-      guard expectation.now - creation <= maximumAge else { throw .tooOld }
+      guard age <= maximumAge else { throw .tooOld }
     case .publicKey:
       let publicKey = try receipt.get().publicKey
       guard let expected = expectation.publicKey else { return .skipped("no public key given") }

@@ -6,7 +6,8 @@ enum X509Chain {
     leaf: X509Handle, intermediates: [X509Handle], anchors: [X509Handle], time: Int64
   ) -> Result<[X509Handle], CertificateError> {
     guard !anchors.isEmpty else { return .failure(.untrusted) }
-    guard let moment = time_t(exactly: time) else { return .failure(.expired) }
+    // OpenSSL compares with nothing outside of what GeneralizedTime can write (1950 to 9999).
+    let moment = time_t(min(max(time, -631_152_000), 253_402_300_799))
     let trusted = unsafe stack(anchors)
     let untrusted = unsafe stack(intermediates)
     let context = unsafe X509_STORE_CTX_new()
