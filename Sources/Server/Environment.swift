@@ -1,5 +1,6 @@
 package import Admission
 package import AppAttest
+package import Gateway
 package import HTTPMessages
 
 /// Everything that the application takes from outside itself. The executable's Compose.swift gives the live
@@ -28,8 +29,8 @@ package struct Environment: Sendable {
   package var isReady: @Sendable () async -> Bool
   /// The providers: an HTTP client in the executable.
   package var upstream: any HTTPHandler
-  /// Whether an error of `upstream` says that not one octet of the request was written.
-  package var wroteNothing: @Sendable (any Error) -> Bool
+  /// What an error of `upstream` means, and whether an octet of the request may have been written.
+  package var upstreamBreak: @Sendable (any Error) -> (UpstreamBreak, written: Bool)
 
   package init(
     configuration: Configuration, now: @escaping @Sendable () -> Int64,
@@ -39,7 +40,7 @@ package struct Environment: Sendable {
     log: @escaping @Sendable (String) -> Void, zone: [UInt8], keys: any DeviceKeyStore,
     ledger: any AdmissionLedger, debugTokens: any DebugTokenStore,
     isReady: @escaping @Sendable () async -> Bool, upstream: any HTTPHandler,
-    wroteNothing: @escaping @Sendable (any Error) -> Bool
+    upstreamBreak: @escaping @Sendable (any Error) -> (UpstreamBreak, written: Bool)
   ) {
     self.configuration = configuration
     self.now = now
@@ -54,6 +55,6 @@ package struct Environment: Sendable {
     self.debugTokens = debugTokens
     self.isReady = isReady
     self.upstream = upstream
-    self.wroteNothing = wroteNothing
+    self.upstreamBreak = upstreamBreak
   }
 }

@@ -1,3 +1,4 @@
+package import Gateway
 package import HTTPMessages
 
 /// Bramley's application: one handler for the public listener, one for the operator's, and the jobs.
@@ -9,18 +10,20 @@ package struct Server: Sendable {
   /// What runs beside the requests.
   package let jobs: [Job]
   package let metrics: Metrics
+  package let configuration: Configuration
 
-  /// Builds the whole out of its environment.
-  package init(_ environment: Environment) {
-    let endpoints: [any Endpoint] = [Health(), Ready(isReady: environment.isReady)]
-    let crossOrigin = CrossOrigin(origins: Set(environment.configuration.corsOrigins))
-    let router = Router(endpoints, crossOrigin: crossOrigin)
-    metrics = Metrics(routes: router.templates + ["none"])
-    let log = ApplicationLog(environment)
+  /// Builds the whole out of its environment. Throws when the zone's file is none.
+  package init(_ environment: Environment) throws(TimeZoneError) {
+    let application = try Application(environment)
+    configuration = environment.configuration
+    let crossOrigin = CrossOrigin(origins: Set(configuration.corsOrigins))
+    let router = Router(application.endpoints, crossOrigin: crossOrigin)
+    metrics = application.metrics
     handler = Pipeline(
-      environment: environment, router: router, crossOrigin: crossOrigin, metrics: metrics, log: log)
+      environment: environment, router: router, crossOrigin: crossOrigin, metrics: metrics,
+      log: application.log)
     adminHandler = AdminHandler(metrics: metrics)
-    jobs = []
+    jobs = application.jobs
   }
 }
 
@@ -28,7 +31,7 @@ package struct Server: Sendable {
 package struct Job: Sendable {
   /// For the log.
   package let name: String
-  /// Seconds from the end of one run to the start of the next.
+  /// Seconds from the start of the process to the first run, and from the end of one to the start of the next.
   package let interval: Int64
   /// One run. It deals with its own errors.
   package let run: @Sendable () async -> Void

@@ -1,4 +1,5 @@
 import AppAttest
+import Cryptography
 import Encodings
 
 extension Configuration {
@@ -114,18 +115,24 @@ extension Configuration {
       return nil
     }
     let octets = fingerprint.string().flatMap { Hex.decode($0.replacing(":", with: "")) }
-    if octets?.count != 32 {
-      section.reading.mistake(
-        fingerprint, "this is no fingerprint", "write the SHA-256 of the certificate in 64 hexadecimal digits"
-      )
-    }
     guard let path = certificate.string() else { return nil }
     guard let pem = section.reading.sources.readFile(path) else {
       section.reading.mistake(certificate, "the file cannot be read", "name a PEM file")
       return nil
     }
-    guard let octets, octets.count == 32 else { return nil }
-    return Attest.SimulatorRoot(
-      fingerprint: octets, certificate: String(decoding: pem, as: UTF8.self))
+    guard let roots = try? Certificate.all(pem: String(decoding: pem, as: UTF8.self)), roots.count == 1,
+      let root = roots.first
+    else {
+      section.reading.mistake(
+        certificate, "the file holds no certificate", "name a PEM file with exactly one")
+      return nil
+    }
+    guard octets == root.fingerprint else {
+      section.reading.mistake(
+        fingerprint, "this is not the certificate's fingerprint",
+        "write \(Hex.encode(root.fingerprint)), if that is the simulator's")
+      return nil
+    }
+    return Attest.SimulatorRoot(certificate: root.der)
   }
 }

@@ -70,17 +70,13 @@ extension Configuration {
       }
     }
 
-    /// A trust anchor of a simulator; never beside `environment: production` (RULES §1.6).
+    /// A trust anchor of a simulator, of attestations and receipts; never beside `environment: production`
+    /// (RULES §1.6).
     package struct SimulatorRoot: Sendable, Equatable {
-      /// SHA-256 of the certificate's DER, 32 octets.
-      package var fingerprint: [UInt8]
-      /// The certificate in PEM.
-      package var certificate: String
+      /// The certificate in DER.
+      package var certificate: [UInt8]
 
-      package init(fingerprint: [UInt8], certificate: String) {
-        self.fingerprint = fingerprint
-        self.certificate = certificate
-      }
+      package init(certificate: [UInt8]) { self.certificate = certificate }
     }
 
     /// Base URLs that clients are configured with (RULES §1.2).

@@ -17,6 +17,8 @@ package struct Failure: Error, Sendable, Equatable {
   package var providerType: String?
   /// What the log is told and the client is not.
   package var diagnosis: String?
+  /// The problem's type, a URI; one that is `about:blank` says no more than the status.
+  package var problemType = "about:blank"
 
   /// A further member.
   package struct Member: Sendable, Equatable {
@@ -46,7 +48,7 @@ package struct Failure: Error, Sendable, Equatable {
   package func problem(requestID: String) -> JSONValue {
     .object(
       [
-        ("type", .string("about:blank")), ("title", .string(Self.title(status))),
+        ("type", .string(problemType)), ("title", .string(Self.title(status))),
         ("status", .integer(status)), ("detail", .string(message)), ("code", .string(code.rawValue)),
         ("message", .string(message)), ("request_id", .string(requestID)),
       ] + members.map { ($0.name, $0.value) })

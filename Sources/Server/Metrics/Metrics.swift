@@ -2,18 +2,17 @@ import BramleyAPI
 
 /// What an operator watches, in Prometheus text (exposition format 0.0.4) at `/metrics`.
 package final class Metrics: Sendable {
-  /// What calls an operator: each is also a line of the log at level error.
-  package enum Alarm: String, Sendable, CaseIterable {
-    /// The provider refuses our key, or our account has no money.
-    case providerAccount = "provider_account"
-    /// A call cost more than was held for it.
-    case aboveReserve = "above_reserve"
-    /// The provider's answer held our key.
-    case secretInAnswer = "secret_in_answer"
-    /// The ledger or the key store failed: requests are refused.
-    case storage
-    /// A settlement failed; the sweep will book the whole hold.
-    case settlement
+  /// What calls an operator, by name: each is also a line of the log at level error.
+  package enum Alarm {
+    /// The database did not answer: requests are refused.
+    static let storage = "storage"
+    /// A settlement could not be written; the sweep will book the whole hold.
+    static let settlement = "settlement"
+    /// These, and those of ``ProxyAlarm``.
+    static let names = [
+      storage, settlement, "operator_fault", "cost_above_reserve", "secret_in_answer", "encoded_answer",
+      "redirected", "unexpected_content", "usage_unreadable",
+    ]
   }
 
   /// Answers by status.
@@ -26,7 +25,7 @@ package final class Metrics: Sendable {
   package let routes: CounterFamily
   /// Error answers by code.
   package let errors = CounterFamily(label: "code", values: ErrorCode.known.map(\.rawValue))
-  package let alarms = CounterFamily(label: "alarm", values: Alarm.allCases.map(\.rawValue))
+  package let alarms = CounterFamily(label: "alarm", values: Alarm.names)
   /// From the first octet of the request to the head of the answer.
   package let heads = Histogram()
   /// Answers that are being streamed.

@@ -28,7 +28,12 @@ struct Pipeline: HTTPHandler {
     metrics.heads.record(nanoseconds: environment.uptime() - exchange.started)
     metrics.statuses[String(response.status)].add()
     metrics.routes[exchange.route ?? "none"].add()
-    if let code = exchange.code { metrics.errors[code.rawValue].add() }
+    if let code = exchange.code {
+      metrics.errors[code.rawValue].add()
+      if code == .internalError {
+        log.error("internal_error", [("request_id", .string(exchange.requestID))] + exchange.notes)
+      }
+    }
 
     let status = response.status
     switch response.body.content {

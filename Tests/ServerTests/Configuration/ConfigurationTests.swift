@@ -1,4 +1,6 @@
 import AppAttest
+import AppleSimulator
+import Encodings
 import Testing
 
 @testable import Server
@@ -119,14 +121,30 @@ private func mistakes(
     #expect(mistakes("[]").count >= 1)
   }
 
-  @Test("RULES §1.6: the simulator's root is refused in production")
-  func simulatorInProduction() throws {
-    let trust =
-      #""trust": { "fingerprint": "\#(String(repeating: "ab", count: 32))", "certificate": "/key" }, "#
-    let text = valid.replacing("\"audiences\"", with: trust + "\"audiences\"")
-    #expect(mistakes(text).map(\.path) == ["attest.trust"])
-    let development = text.replacing("\"production\"", with: "\"development\"")
-    #expect(try read(development).attest.simulatorRoot?.fingerprint.count == 32)
+  @Test("RULES §1.6: the simulator's root is refused in production, and elsewhere named by its fingerprint")
+  func simulatorRoot() throws {
+    let authority = try SimulatedAppleCA(now: 1_790_000_000)
+    let pem = "-----BEGIN CERTIFICATE-----\n\(Base64.encode(authority.root))\n-----END CERTIFICATE-----\n"
+    func read(_ fingerprint: String, _ environment: String = "development") -> [ConfigurationMistake] {
+      let trust = #""trust": { "fingerprint": "\#(fingerprint)", "certificate": "/root.pem" }, "audiences""#
+      let text = valid.replacing("\"audiences\"", with: trust)
+        .replacing("\"production\"", with: "\"\(environment)\"")
+      do {
+        let configuration = try Configuration.read(
+          ConfigurationSources(
+            text: Array(text.utf8), variables: ["KEY": "k"],
+            readFile: { $0 == "/root.pem" ? Array(pem.utf8) : nil }))
+        #expect(configuration.attest.simulatorRoot?.certificate == authority.root)
+        return []
+      } catch {
+        return error.mistakes
+      }
+    }
+    let right = Hex.encode(authority.fingerprint)
+    #expect(read(right) == [])
+    #expect(read(right, "production").map(\.path) == ["attest.trust"])
+    #expect(read(String(repeating: "ab", count: 32)).map(\.path) == ["attest.trust.fingerprint"])
+    #expect(read("").map(\.path) == ["attest.trust.fingerprint"])
   }
 
   @Test("RULES §1.7: a route without proof needs a daily cap of its own")

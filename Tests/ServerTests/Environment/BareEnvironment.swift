@@ -1,29 +1,31 @@
+import BramleyTesting
+import Gateway
 import HTTPMessages
-import Synchronization
 
 @testable import Server
 
 /// A server without a database and without a provider, for what needs neither.
 struct BareServer {
-  let clock = TestClock()
+  let clock = FixedClock(seconds: 1_796_040_000)
   let lines = Recorder<String>()
   let server: Server
 
-  init(_ change: (inout Configuration) -> Void = { _ in }, isReady: Bool = true) {
+  init(_ change: (inout Configuration) -> Void = { _ in }, isReady: Bool = true) throws {
     var configuration = Configuration()
     change(&configuration)
     let (clock, lines, serial) = (clock, lines, Counter())
-    server = Server(
+    server = try Server(
       Environment(
-        configuration: configuration, now: { clock.milliseconds },
-        uptime: { clock.milliseconds * 1_000_000 },
+        configuration: configuration, now: { clock.now },
+        uptime: { clock.now * 1_000_000 },
         random: { count in
           serial.add()
           return (0..<count).map { UInt8(truncatingIfNeeded: serial.value + $0) }
         },
         background: { _ in }, offload: { $0() }, log: { lines.append($0) }, zone: [], keys: BrokenStore(),
         ledger: BrokenStore(), debugTokens: BrokenStore(), isReady: { isReady },
-        upstream: Handler { _ in HTTPResponse(status: 500) }, wroteNothing: { _ in true }))
+        upstream: Handler { _ in HTTPResponse(status: 500) },
+        upstreamBreak: { _ in (.notConnected, written: false) }))
   }
 
   func ask(

@@ -11,16 +11,6 @@ final class Recorder<Value: Sendable>: Sendable {
   func clear() { stored.withLock { $0 = [] } }
 }
 
-/// A clock that the test moves, milliseconds since 1970.
-final class TestClock: Sendable {
-  private let stored: Atomic<Int64>
-
-  init(_ milliseconds: Int64 = 1_796_040_000_000) { stored = Atomic(milliseconds) }
-
-  var milliseconds: Int64 { stored.load(ordering: .sequentiallyConsistent) }
-  func advance(_ milliseconds: Int64) { stored.add(milliseconds, ordering: .sequentiallyConsistent) }
-}
-
 /// A handler made of a closure.
 struct Handler: HTTPHandler {
   let answer: @Sendable (HTTPRequest) async throws -> HTTPResponse

@@ -1,3 +1,4 @@
+import BramleyTesting
 import Encodings
 import HTTPMessages
 import Testing
@@ -7,7 +8,7 @@ import Testing
 @Suite struct ExchangeTests {
   @Test("RULES §6.4: the log holds the route, never the query nor a credential")
   func log() async throws {
-    let server = BareServer()
+    let server = try BareServer()
     _ = try await server.ask(
       .get, "/health?token=secret-1",
       [
@@ -35,7 +36,7 @@ import Testing
       "00-4bf92f3577b34da6a3ce929d0e0e473\"-00f067aa0ba902b7-01",
     ])
   func trace(_ value: String) async throws {
-    let server = BareServer()
+    let server = try BareServer()
     _ = try await server.ask(.get, "/health", ["traceparent": value])
     #expect(server.lines.values.allSatisfy { !$0.contains("trace_id") })
   }
@@ -73,9 +74,9 @@ import Testing
 
   @Test("ids of later requests are greater")
   func ids() async throws {
-    let server = BareServer()
+    let server = try BareServer()
     let first = try await server.ask(.get, "/health").fields["x-request-id"]
-    server.clock.advance(1)
+    server.clock.advance(milliseconds: 1)
     let second = try await server.ask(.get, "/health").fields["x-request-id"]
     #expect(try #require(first) < #require(second))
   }

@@ -50,7 +50,7 @@ import Testing
 
   @Test("a wrong method is 405 with Allow; HEAD goes as GET; OPTIONS tells the methods")
   func methods() async throws {
-    let server = BareServer()
+    let server = try BareServer()
     let wrong = try await server.ask(.delete, "/health")
     #expect(wrong.status == 405)
     #expect(wrong.fields["allow"] == "GET, HEAD, OPTIONS")
@@ -63,7 +63,7 @@ import Testing
 
   @Test("RULES §6.2: only a listed origin may read, and never with credentials")
   func crossOrigin() async throws {
-    let server = BareServer { $0.corsOrigins = ["https://app.example.com"] }
+    let server = try BareServer { $0.corsOrigins = ["https://app.example.com"] }
     let listed = try await server.ask(.get, "/health", ["origin": "https://app.example.com"])
     #expect(listed.fields["access-control-allow-origin"] == "https://app.example.com")
     #expect(listed.fields["vary"] == "Origin")
@@ -83,7 +83,7 @@ import Testing
 
   @Test("RULES §6.1: metrics are not on the public listener, and the operator's has no CORS")
   func metrics() async throws {
-    let server = BareServer { $0.corsOrigins = ["https://app.example.com"] }
+    let server = try BareServer { $0.corsOrigins = ["https://app.example.com"] }
     #expect(try await server.ask(.get, "/metrics").status == 404)
     #expect(try await server.ask(.get, "/admin/").status == 404)
     _ = try await server.ask(.get, "/health")

@@ -1,0 +1,84 @@
+import Admission
+import AppAttest
+import Encodings
+import Gateway
+import HTTPMessages
+
+/// Lets requests in: the one call of the ledger, and what is told of its outcome.
+struct Admitter: Sendable {
+  let environment: Environment
+  let plan: ChargePlan
+  let expectation: KeyExpectation
+  let keys: KeyCache
+  let metrics: Metrics
+  let log: ApplicationLog
+
+  /// The request as the ledger judges it.
+  func request(
+    _ verified: VerifiedEvidence, _ exchange: Exchange, charges: [Charge], leaseUntil: Int64?
+  ) -> AdmissionRequest {
+    AdmissionRequest(
+      id: exchange.id, evidence: verified.evidence, expectation: expectation,
+      counterWindow: environment.configuration.attest.counterWindow, now: exchange.startedAt,
+      charges: charges,
+      leaseUntil: leaseUntil, address: exchange.address)
+  }
+
+  /// Admits, or throws a ``Failure``. Whatever the database cannot decide is refused: the provider is never
+  /// called.
+  func admit(
+    _ kind: ChargePlan.Kind, _ verified: VerifiedEvidence, _ exchange: inout Exchange, leaseUntil: Int64?
+  ) async throws -> Admitted {
+    let charges = plan.charges(
+      kind, evidence: verified.evidence, address: exchange.address, now: exchange.startedAt)
+    let request = request(verified, exchange, charges: charges, leaseUntil: leaseUntil)
+    return try await judged(verified, &exchange) { try await environment.ledger.admit(request) }
+  }
+
+  /// Runs the ledger's step and tells a refusal as a ``Failure``.
+  func judged(
+    _ verified: VerifiedEvidence, _ exchange: inout Exchange,
+    _ step: () async throws -> AdmissionDecision
+  ) async throws -> Admitted {
+    if let key = verified.key { exchange.keyName = Hex.encode(key.keyID.prefix(6)) }
+    let decision: AdmissionDecision
+    do {
+      decision = try await step()
+    } catch let error as CancellationError {
+      throw error
+    } catch {
+      metrics.alarms[Metrics.Alarm.storage].add()
+      log.error("storage", [("request_id", .string(exchange.requestID)), ("error", .string("\(error)"))])
+      throw Failure.storage(error)
+    }
+    switch decision {
+    case .admitted(let admitted):
+      if admitted.outOfOrder { metrics.outOfOrder.add() }
+      if let keyID = admitted.keyID { exchange.keyName = Hex.encode(keyID.prefix(6)) }
+      if let name = verified.debugToken {
+        metrics.debugTokenUses.add()
+        log.info(
+          "debug_token_used",
+          [
+            ("name", .string(name)), ("request_id", .string(exchange.requestID)),
+            ("address", .string(exchange.address)),
+          ])
+      }
+      tell(admitted.remaining, &exchange)
+      return admitted
+    case .refused(let refusal):
+      if let key = verified.key, refusal == .unknownKey || refusal == .banned || refusal == .keyNotAccepted {
+        await keys.forget(key.keyID)
+      }
+      throw Failure.of(
+        refusal, key: verified.key, configuration: environment.configuration, now: exchange.startedAt)
+    }
+  }
+
+  private func tell(_ remaining: [Remaining], _ exchange: inout Exchange) {
+    let told = remaining.filter { plan.toldRules.contains($0.rule) }.map { QuotaStanding($0) }
+    for line in QuotaFields.fields(told, now: exchange.startedAt).lines {
+      exchange.answerFields[line.name] = line.value
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import BramleyAPI
+import Encodings
+import Gateway
+import HTTPMessages
+
+/// The parts of the application, made once and shared by its routes.
+struct Application {
+  let endpoints: [any Endpoint]
+  let jobs: [Job]
+  let metrics: Metrics
+  let log: ApplicationLog
+
+  init(_ environment: Environment) throws(TimeZoneError) {
+    let configuration = environment.configuration
+    let attest = configuration.attest
+    let zone =
+      configuration.timeZone == "UTC"
+      ? TimeZoneRules.utc : try TimeZoneRules(name: configuration.timeZone, tzif: environment.zone)
+    let providers = Self.providerPaths(configuration)
+    let metrics = Metrics(
+      routes: [AttestTargets.challenge, AttestTargets.keys, AttestTargets.token, "/health", "/ready", "none"]
+        + providers.map(\.route))
+    let log = ApplicationLog(environment)
+    let challenges = ChallengeKeys(environment)
+    let keys = KeyCache(environment.keys)
+    let verifier = EvidenceVerifier(configuration, challenges: challenges, keys: keys)
+    let admitter = Admitter(
+      environment: environment, plan: ChargePlan(configuration: configuration, zone: zone),
+      expectation: attest.expectation, keys: keys, metrics: metrics, log: log)
+    let live = LiveReservations(environment.ledger)
+    let closedModels = ClosedModels()
+    let hour: Int64 = 3_600_000_000_000
+
+    var endpoints: [any Endpoint] = [
+      Health(), Ready(isReady: environment.isReady),
+      ChallengeRoute(
+        challenges: challenges,
+        limiter: AddressLimiter(requests: attest.challengesPerMinute, per: hour / 60),
+        uptime: environment.uptime),
+      KeysRoute(
+        environment: environment, challenges: challenges, keys: keys, check: RegistrationCheck(attest),
+        limiter: AddressLimiter(requests: attest.registrationsPerHour, per: hour), metrics: metrics, log: log),
+      TokenRoute(
+        environment: environment, challenges: challenges, verifier: verifier, admitter: admitter,
+        limiter: AddressLimiter(requests: attest.registrationsPerHour, per: hour),
+        routes: configuration.anthropic?.policy == .session ? providers.map(\.route) : []),
+    ]
+    if let target = configuration.anthropic.flatMap({ ProviderTarget($0) }) {
+      for paths in providers {
+        endpoints.append(
+          ProviderRoute(
+            path: paths.route, providerPath: paths.provider, target: target, environment: environment,
+            challenges: challenges, verifier: verifier, admitter: admitter, live: live,
+            closedModels: closedModels))
+      }
+    }
+    self.endpoints = endpoints
+    self.metrics = metrics
+    self.log = log
+    jobs = Jobs(environment: environment, challenges: challenges, live: live, metrics: metrics, log: log).all
+  }
+
+  /// The routes of providers, each with its path there.
+  private static func providerPaths(_ configuration: Configuration) -> [(route: String, provider: String)] {
+    guard configuration.anthropic != nil else { return [] }
+    return ["/v1/messages", "/v1/messages/count_tokens"].map { ("/ai/anthropic" + $0, $0) }
+  }
+}

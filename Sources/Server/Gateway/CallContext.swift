@@ -1,0 +1,94 @@
+import Admission
+import Encodings
+import Gateway
+import HTTPMessages
+
+/// What a running call needs beside its state: who it is for, and what to do at its end.
+struct CallContext: Sendable {
+  let environment: Environment
+  let metrics: Metrics
+  let log: ApplicationLog
+  let live: LiveReservations
+  let closedModels: ClosedModels
+  /// The reservation.
+  let id: [UInt8]
+  let requestID: String
+  let route: String
+  let provider: String
+  let model: String
+  let keyID: [UInt8]?
+  let userID: String?
+  let startedAt: Int64
+  /// The uptime at the start, nanoseconds.
+  let started: Int64
+
+  /// Milliseconds since the start.
+  var elapsed: Int64 { max(0, (environment.uptime() - started) / 1_000_000) }
+
+  /// Ends the reservation. The task of a client that left is cancelled, and a database may fail once: what
+  /// cannot be written now is tried again in the background, and at last the sweep books the whole hold.
+  func settle(_ settlement: CallSettlement, status: Int, firstByte: Int64?) async {
+    let usage = settlement.usage
+    let record = UsageRecord(
+      keyID: keyID, userID: userID, route: route, provider: provider, model: model, status: status,
+      inputTokens: usage.input, cacheReadTokens: usage.cacheRead, cacheWrite5mTokens: usage.cacheWrite5m,
+      cacheWrite1hTokens: usage.cacheWrite1h, outputTokens: usage.output, cost: settlement.cost,
+      estimated: settlement.estimated, startedAt: startedAt, firstByte: firstByte, duration: elapsed)
+    let outcome: Settlement.Outcome =
+      switch settlement.outcome {
+      case .used(let cost): .used(cost: cost)
+      case .released(let giveBack): .released(giveBackCount: giveBack)
+      }
+    let row = Settlement(id: id, outcome: outcome, now: environment.now(), usage: record)
+    metrics.microDollars.add(Int(clamping: settlement.cost / 1_000_000))
+    metrics.inputTokens.add(Int(clamping: usage.input))
+    metrics.outputTokens.add(Int(clamping: usage.output))
+    do {
+      try await environment.ledger.settle(row)
+      await live.end(id)
+    } catch {
+      environment.background { [self] in
+        do {
+          try await environment.ledger.settle(row)
+        } catch {
+          metrics.alarms[Metrics.Alarm.settlement].add()
+          log.error(
+            "settlement_failed",
+            [
+              ("request_id", .string(requestID)), ("cost", .integer(settlement.cost)),
+              ("error", .string("\(error)")),
+            ])
+        }
+        await live.end(id)
+      }
+    }
+  }
+
+  /// Tells the operator.
+  func alarm(_ alarm: ProxyAlarm) async {
+    metrics.alarms[alarm.name].add()
+    var members: [(String, JSONValue)] = [
+      ("alarm", .string(alarm.name)), ("request_id", .string(requestID)), ("provider", .string(provider)),
+      ("model", .string(model)),
+    ]
+    switch alarm {
+    case .operatorFault(let status, let type):
+      members += [("upstream_status", .integer(status)), ("upstream_type", .string(type))]
+    case .costAboveReserve(let model, let cost, let reserve):
+      members += [("cost", .integer(cost)), ("reserve", .integer(reserve))]
+      await closedModels.close(model)
+    case .redirected(let status): members.append(("upstream_status", .integer(status)))
+    case .secretInAnswer, .encodedAnswer, .unexpectedContent, .usageUnreadable: break
+    }
+    log.error("alarm", members)
+  }
+}
+
+/// Models whose last calls cost more than could be bounded: closed until an operator looked (RULES §5.2),
+/// which is by a restart.
+actor ClosedModels {
+  private var models: Set<String> = []
+
+  func close(_ model: String) { models.insert(model) }
+  func isClosed(_ model: String) -> Bool { models.contains(model) }
+}

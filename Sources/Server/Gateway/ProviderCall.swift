@@ -1,0 +1,207 @@
+import BramleyAPI
+import Encodings
+import Gateway
+import HTTPMessages
+import Synchronization
+
+/// One admitted call: runs the ``ProxyState``, whatever happens in whatever order.
+///
+/// It is an actor since two come to it: the task that pulls the answer, and whoever notices that the client
+/// left.
+actor ProviderCall {
+  fileprivate let context: CallContext
+  private let target: ProviderTarget
+  private let call: PreparedCall
+  private var state: ProxyState
+  private var upstream: (any HTTPBodyStream)?
+  private var ready: [[UInt8]] = []
+  private var finished = false
+  private var broken = false
+  private var status = 0
+  private var firstByte: Int64?
+
+  init(_ call: PreparedCall, target: ProviderTarget, context: CallContext) {
+    self.call = call
+    self.target = target
+    self.context = context
+    state = ProxyState(call: call, provider: target.provider, secrets: target.secrets)
+  }
+
+  /// Sends the request and waits for the head of the answer.
+  func start() async throws -> HTTPResponse {
+    let answer: HTTPResponse
+    do {
+      answer = try await send()
+    } catch let error as CancellationError {
+      // It may have been written: nobody can tell any more.
+      _ = await perform(state.received(.requestWritten) + state.received(.clientLeft))
+      throw error
+    } catch {
+      let (reason, written) = context.environment.upstreamBreak(error)
+      return await perform(state.received(.failed(reason, written: written))) ?? unanswered
+    }
+    let stream = Self.stream(of: answer.body)
+    upstream = stream
+    if let response = await perform(state.received(.head(status: answer.status, fields: answer.fields))) {
+      return begin(response, length: answer.body.length)
+    }
+    // An answer that is no success: its content is read before anything is said.
+    do {
+      while let chunk = try await stream.next() {
+        if let response = await perform(state.received(.chunk(chunk))) { return response }
+      }
+      return await perform(state.received(.ended)) ?? unanswered
+    } catch let error as CancellationError {
+      _ = await perform(state.received(.clientLeft))
+      throw error
+    } catch {
+      let (reason, _) = context.environment.upstreamBreak(error)
+      return await perform(state.received(.failed(reason, written: true))) ?? unanswered
+    }
+  }
+
+  /// The next octets of the answer; nil at its end. Throws where it is cut.
+  func next() async throws -> [UInt8]? {
+    while true {
+      if !ready.isEmpty { return ready.removeFirst() }
+      if broken { throw HTTPBodyError.incomplete }
+      if finished || state.isOver { return nil }
+      guard let upstream else { return nil }
+      do {
+        if let chunk = try await upstream.next() {
+          _ = await perform(state.received(.chunk(chunk)))
+        } else {
+          _ = await perform(state.received(.ended))
+        }
+      } catch let error as CancellationError {
+        clientLeft()
+        throw error
+      } catch {
+        let (reason, _) = context.environment.upstreamBreak(error)
+        _ = await perform(state.received(.failed(reason, written: true)))
+      }
+    }
+  }
+
+  /// The client is gone: the provider is told to stop, and what it did is booked. The booking is none of the
+  /// cancelled task's business.
+  func clientLeft() {
+    upstream?.cancel()
+    guard !state.isOver else { return }
+    let actions = state.received(.clientLeft)
+    context.environment.background { [self] in _ = await perform(actions) }
+  }
+
+  /// One attempt, and a second where not one octet of the first was written.
+  private func send() async throws -> HTTPResponse {
+    do {
+      return try await context.environment.upstream.respond(to: target.request(call))
+    } catch let error as CancellationError {
+      throw error
+    } catch {
+      guard !context.environment.upstreamBreak(error).written, !Task.isCancelled else { throw error }
+      return try await context.environment.upstream.respond(to: target.request(call))
+    }
+  }
+
+  /// Does what the state says; the answer where there is one to give.
+  private func perform(_ actions: [ProxyState.Action]) async -> HTTPResponse? {
+    var response: HTTPResponse?
+    for action in actions {
+      switch action {
+      case .answerHead(let status, let fields):
+        self.status = status
+        response = HTTPResponse(status: status, fields: fields)
+      case .forward(let octets):
+        if firstByte == nil { firstByte = context.elapsed }
+        ready.append(octets)
+      case .finish: finished = true
+      case .cut: broken = true
+      case .answerError(let error):
+        status = error.status
+        response = Self.response(error, requestID: context.requestID)
+      case .cancelUpstream: upstream?.cancel()
+      case .settle(let settlement):
+        await context.settle(settlement, status: Self.status(status, actions), firstByte: firstByte)
+      case .alarm(let alarm): await context.alarm(alarm)
+      }
+    }
+    return response
+  }
+
+  /// The status that the device gets: an error stands behind the settlement.
+  private static func status(_ known: Int, _ actions: [ProxyState.Action]) -> Int {
+    for action in actions { if case .answerError(let error) = action { return error.status } }
+    return known == 0 ? 499 : known
+  }
+
+  private func begin(_ head: HTTPResponse, length: Int?) -> HTTPResponse {
+    guard !state.isOver else { return head }
+    var response = head
+    response.body = HTTPBody(stream: AnswerBody(self), length: length)
+    return response
+  }
+
+  /// The state always answers; a client must never wait for a mistake of ours.
+  private var unanswered: HTTPResponse {
+    ErrorStyle.anthropic.response(
+      Failure(502, .upstreamUnavailable, "The AI provider's answer cannot be passed on."),
+      requestID: context.requestID)
+  }
+
+  private static func response(_ error: ProviderError, requestID: String) -> HTTPResponse {
+    ErrorStyle.anthropic.response(
+      Failure(
+        error.status, ErrorCode(rawValue: error.code), error.message, fields: error.fields,
+        providerType: error.type), requestID: requestID)
+  }
+
+  private static func stream(of body: HTTPBody) -> any HTTPBodyStream {
+    switch body.content {
+    case .stream(let stream, _): stream
+    case .bytes(let bytes): SingleChunk(bytes)
+    }
+  }
+}
+
+/// The answer's content as the server pulls it.
+private final class AnswerBody: HTTPBodyStream {
+  private let call: ProviderCall
+  private let ended = Atomic<Bool>(false)
+
+  init(_ call: ProviderCall) { self.call = call }
+
+  deinit { cancel() }
+
+  func next() async throws -> [UInt8]? {
+    let chunk = try await call.next()
+    if chunk == nil { ended.store(true, ordering: .releasing) }
+    return chunk
+  }
+
+  func cancel() {
+    guard !ended.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    call.leave()
+  }
+}
+
+extension ProviderCall {
+  /// Tells the call, from wherever, that nobody reads on.
+  nonisolated func leave() {
+    context.environment.background { [self] in await clientLeft() }
+  }
+}
+
+/// Octets at hand as a stream.
+private actor SingleChunk: HTTPBodyStream {
+  private var bytes: [UInt8]?
+
+  init(_ bytes: [UInt8]) { self.bytes = bytes.isEmpty ? nil : bytes }
+
+  func next() async throws -> [UInt8]? {
+    defer { bytes = nil }
+    return bytes
+  }
+
+  nonisolated func cancel() {}
+}

@@ -1,0 +1,48 @@
+import Admission
+import AppAttest
+import Encodings
+
+/// What keeps the database tidy while requests run.
+struct Jobs: Sendable {
+  let environment: Environment
+  let challenges: ChallengeKeys
+  let live: LiveReservations
+  let metrics: Metrics
+  let log: ApplicationLog
+
+  var all: [Job] {
+    [
+      job("renew_leases", every: 60) { [self] in
+        let failed = await live.renew(now: environment.now())
+        if failed > 0 { log.error("leases_not_renewed", [("count", .integer(failed))]) }
+      },
+      job("sweep_reservations", every: 60) { [self] in
+        let swept = try await environment.ledger.sweep(now: environment.now())
+        guard swept > 0 else { return }
+        metrics.swept.add(swept)
+        log.info("reservations_swept", [("count", .integer(swept))])
+      },
+      job("sweep_challenges", every: 300) { [self] in
+        try await environment.keys.sweepChallenges(now: environment.now() / 1000)
+      },
+      // Challenges live for five minutes, and the previous secret is honoured: a day is ample.
+      job("rotate_challenge_secret", every: 86_400) { [self] in try await challenges.rotate() },
+    ]
+  }
+
+  private func job(
+    _ name: String, every seconds: Int64, _ run: @escaping @Sendable () async throws -> Void
+  ) -> Job {
+    let (log, metrics) = (log, metrics)
+    return Job(name: name, interval: seconds) {
+      do {
+        try await run()
+      } catch is CancellationError {
+        return
+      } catch {
+        metrics.alarms[Metrics.Alarm.storage].add()
+        log.error("job_failed", [("job", .string(name)), ("error", .string("\(error)"))])
+      }
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import Admission
+import AppAttest
+import BramleyAPI
+import Encodings
+import HTTPMessages
+
+/// `POST /attest/v1/token`: an assertion under the token tag buys a session token (RULES §1.8).
+struct TokenRoute: Endpoint {
+  static let bodyLimit = 4_096
+  /// Live tokens a key.
+  static let atMost = 2
+
+  let method = HTTPMethod.post
+  let path = AttestTargets.token
+  let environment: Environment
+  let challenges: ChallengeKeys
+  let verifier: EvidenceVerifier
+  let admitter: Admitter
+  let limiter: AddressLimiter
+  /// The routes whose policy takes a session token.
+  let routes: [String]
+
+  func respond(to request: HTTPRequest, _ exchange: inout Exchange) async throws -> HTTPResponse {
+    let now = exchange.startedAt
+    let next = try await challenges.mint(.request, now: now)
+    exchange.answerFields[AttestFields.nextChallenge] = Base64.encodeURL(next.bytes)
+    guard request.fields["content-encoding"] == nil else { throw Failure.contentEncoding }
+    let presented = try PresentedEvidence(request.fields)
+    guard case .assertion = presented else { throw Failure.attestationRequired }
+    if let wait = await limiter.admit(exchange.address, now: environment.uptime()) {
+      throw Failure.addressLimited(seconds: (wait + 999_999_999) / 1_000_000_000)
+    }
+    let body = try await request.body.collect(upTo: Self.bodyLimit)
+    let verified = try await verifier.assertion(
+      presented, .tokenExchange, of: request, body: body, now: now)
+    guard let asked = SessionRequest(body: body) else {
+      throw Failure.invalidRequest("The body is empty, or has routes: a list of route templates.")
+    }
+    let opened = asked.routes.isEmpty ? routes : asked.routes
+    guard !opened.isEmpty, opened.allSatisfy(routes.contains) else {
+      throw Failure.invalidRequest("No such route takes a session token.")
+    }
+    let token = Token.session(random: environment.random(32))
+    let lifetime = environment.configuration.attest.sessionLifetime
+    let session = SessionToken(
+      hash: Token.hash(token), routes: opened, expiry: now / 1000 + lifetime)
+    let charges = admitter.plan.charges(
+      .refused, evidence: verified.evidence, address: exchange.address, now: now)
+    let admission = admitter.request(verified, exchange, charges: charges, leaseUntil: nil)
+    let ledger = environment.ledger
+    _ = try await admitter.judged(verified, &exchange) {
+      try await ledger.issueSession(admission, token: session, atMost: Self.atMost)
+    }
+    return .json(SessionAnswer(token: token, expiresIn: lifetime).json)
+  }
+}
