@@ -48,6 +48,17 @@ import Testing
     #expect(none == nil)
   }
 
+  @Test("Parameters go by their number, not by their first appearance", arguments: Place.allCases)
+  func parameters(place: Place) async throws {
+    let test = try TestDatabase(place)
+    let row = try await test.database.read {
+      try $0.first("select $3, $1, '$2', $1 + $2", [.integer(1), .integer(20), .integer(300)]) {
+        [$0.string(0), $0.string(1), $0.string(2), $0.string(3)]
+      }
+    }
+    #expect(row == ["300", "1", "$2", "21"])
+  }
+
   @Test("Many tasks write at once and nothing is lost", arguments: Place.allCases)
   func parallel(place: Place) async throws {
     let test = try await numbers(place)

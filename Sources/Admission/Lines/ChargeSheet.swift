@@ -18,7 +18,12 @@ struct ChargeSheet {
       }
       let window =
         if case .window(let window, _, _) = charge.limit { Optional(window) } else { nil as Window? }
-      lines.append(try book.line(subject, rule: charge.rule, window: window, now: request.now))
+      var line = try book.line(subject, rule: charge.rule, window: window, now: request.now)
+      if case .burst(let interval, let burst) = charge.limit {
+        line.used = Burst.guarded(arrival: line.used, interval: interval, burst: burst, now: request.now)
+        book.keep(line)
+      }
+      lines.append(line)
     }
   }
 

@@ -111,6 +111,7 @@ import Glibc
 
   private func prepare(_ sql: String) throws(DatabaseError) -> Statement {
     var made: OpaquePointer?
+    let sql = Parameters.numbered(sql)
     let code = unsafe sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &made, nil)
     guard code == SQLITE_OK, let made = unsafe made else { throw error(code) }
     return unsafe Statement(made, of: self)

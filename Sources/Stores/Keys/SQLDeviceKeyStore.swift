@@ -1,0 +1,133 @@
+import Admission
+package import AppAttest
+package import SQL
+
+/// Registered keys in a database.
+package struct SQLDeviceKeyStore: DeviceKeyStore {
+  private let database: Database
+
+  /// - Parameter database: migrated to `Schema`.
+  package init(_ database: Database) {
+    self.database = database
+  }
+
+  package func register(
+    _ key: DeviceKey, receipt: [UInt8], challenge: [UInt8], challengeExpiry: Int64
+  ) async throws -> RegistrationOutcome {
+    try await database.write { transaction in
+      let consumed = ConsumedChallenge(random: challenge, expiry: challengeExpiry)
+      let known = try Self.row(key.keyID, transaction)
+      let isFresh = try Challenges.consume(consumed, keyID: key.keyID, transaction)
+      if let known, known.status != .live { return .revoked }
+      if let known {
+        guard known.key.isSameRegistration(as: key) else { return isFresh ? .conflict : .challengeUsed }
+        let isRepeat = try Challenges.wasConsumed(consumed, by: key.keyID, transaction)
+        return isFresh || isRepeat ? .alreadyRegistered : .challengeUsed
+      }
+      guard isFresh else { return .challengeUsed }
+      try Self.insert(key, receipt: receipt, transaction)
+      return .created
+    }
+  }
+
+  package func key(_ keyID: [UInt8]) async throws -> DeviceKey? {
+    try await database.read { transaction in
+      guard let row = try Self.row(keyID, transaction), row.status != .revoked else { return nil }
+      return row.key
+    }
+  }
+
+  package func revoke(_ keyID: [UInt8]) async throws -> Bool {
+    try await database.write { transaction in
+      let revoked = try transaction.execute(
+        "update device_keys set status = $1 where key_id = $2",
+        [.integer(DeviceState.Status.revoked.rawValue), .blob(keyID)])
+      guard revoked > 0 else { return false }
+      try transaction.execute(
+        "delete from session_tokens where device = (select id from device_keys where key_id = $1)",
+        [.blob(keyID)])
+      return true
+    }
+  }
+
+  package func setBanned(_ banned: Bool, _ keyID: [UInt8]) async throws -> Bool {
+    let status: DeviceState.Status = banned ? .banned : .live
+    return try await database.write { transaction in
+      try transaction.execute(
+        "update device_keys set status = $1 where key_id = $2 and status <> $3",
+        [
+          .integer(status.rawValue), .blob(keyID), .integer(DeviceState.Status.revoked.rawValue),
+        ]) > 0
+    }
+  }
+
+  package func challengeSecrets(fresh: [UInt8]) async throws -> [ChallengeSecret] {
+    let kept = try await database.read { try Challenges.secrets($0) }
+    if !kept.isEmpty { return kept }
+    return try await database.write { transaction in
+      // Another node may have been first: then its secret is everyone's.
+      let kept = try Challenges.secrets(transaction)
+      if !kept.isEmpty { return kept }
+      try Challenges.add(fresh, transaction)
+      return try Challenges.secrets(transaction)
+    }
+  }
+
+  package func rotateChallengeSecret(fresh: [UInt8]) async throws {
+    try await database.write { try Challenges.add(fresh, $0) }
+  }
+
+  package func sweepChallenges(now: Int64) async throws {
+    try await database.write { try Challenges.sweep(now: now, $0) }
+  }
+
+  private static func row(
+    _ keyID: [UInt8], _ transaction: Transaction
+  ) throws -> (key: DeviceKey, status: DeviceState.Status)? {
+    try transaction.first(
+      """
+      select public_key, app_id, environment, anchor, registered_at, status, os_version, os_build, platform,
+        bundle_version, validation_category
+      from device_keys where key_id = $1
+      """, [.blob(keyID)]
+    ) { row in
+      let facts = DeviceFacts(
+        osVersion: row.optionalString(6), osBuild: row.optionalString(7), platform: row.optionalString(8),
+        bundleVersion: row.optionalString(9),
+        validationCategory: row.optionalInt64(10).flatMap { UInt32(exactly: $0) })
+      let key = DeviceKey(
+        keyID: keyID, publicKey: row.bytes(0), appID: row.string(1),
+        environment: AttestEnvironment(rawValue: row.string(2)) ?? .development, anchor: row.bytes(3),
+        registeredAt: row.int64(4), facts: facts)
+      return (key, DeviceState.Status(rawValue: row.int64(5)) ?? .revoked)
+    }
+  }
+
+  private static func insert(_ key: DeviceKey, receipt: [UInt8], _ transaction: Transaction) throws {
+    let facts = key.facts
+    let id = try transaction.insert(
+      """
+      insert into device_keys (key_id, public_key, app_id, environment, anchor, registered_at, os_version,
+        os_build, platform, bundle_version, validation_category)
+      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+      """,
+      [
+        .blob(key.keyID), .blob(key.publicKey), .text(key.appID), .text(key.environment.rawValue),
+        .blob(key.anchor), .integer(key.registeredAt), SQLValue(facts.osVersion), SQLValue(facts.osBuild),
+        SQLValue(facts.platform), SQLValue(facts.bundleVersion),
+        SQLValue(facts.validationCategory.map { Int64($0) }),
+      ])
+    try transaction.execute("insert into device_states (device) values ($1)", [.integer(id)])
+    try transaction.execute(
+      "insert into device_receipts (device, receipt, received_at) values ($1, $2, $3)",
+      [.integer(id), .blob(receipt), .integer(key.registeredAt)])
+  }
+}
+
+extension DeviceKey {
+  /// Whether both come from one attestation, so that a repeated registration is no other key.
+  fileprivate func isSameRegistration(as other: DeviceKey) -> Bool {
+    publicKey == other.publicKey && appID == other.appID && environment == other.environment
+      && anchor == other.anchor
+  }
+}

@@ -1,0 +1,149 @@
+import Admission
+import AppAttest
+import Gateway
+import SQL
+
+/// The ledger's rows on the writer's thread. Keys and lines are kept between batches for as long as nobody else
+/// writes; every other row is looked up when it is asked for.
+final class LedgerBook: AdmissionBook {
+  /// More rows than this are forgotten before a batch: about 100 MB.
+  private static let capacity = 400_000
+
+  private struct Closed: Error {}
+
+  private final class Device {
+    var state: DeviceState
+    var isChanged = false
+
+    init(_ state: DeviceState) { self.state = state }
+  }
+
+  let names = LedgerNames()
+  let lines = LineRows()
+  private var devices: [[UInt8]: Device] = [:]
+  private var changedDevices: [Device] = []
+  private var opened: (transaction: Transaction, statements: LedgerStatements)?
+
+  /// - Parameter forgetting: what is kept may be stale.
+  func open(_ transaction: Transaction, forgetting: Bool) throws {
+    let statements = try opened?.statements ?? LedgerStatements(transaction)
+    opened = (transaction, statements)
+    if forgetting || lines.count + devices.count + names.count > Self.capacity {
+      names.forget()
+      lines.forget()
+      devices = [:]
+      changedDevices = []
+    }
+  }
+
+  var transaction: Transaction {
+    get throws {
+      guard let opened else { throw Closed() }
+      return opened.transaction
+    }
+  }
+
+  var statements: LedgerStatements {
+    get throws {
+      guard let opened else { throw Closed() }
+      return opened.statements
+    }
+  }
+
+  /// Writes each changed row once.
+  func flush() throws {
+    let statements = try statements
+    let update = statements.updateDevice
+    for changed in changedDevices {
+      let device = changed.state
+      try update.bind(1, device.id)
+      try update.bind(2, Int64(device.counters.highest))
+      try update.bind(3, Int64(bitPattern: device.counters.near))
+      try update.bind(4, Int64(bitPattern: device.counters.far))
+      try update.run()
+      changed.isChanged = false
+    }
+    changedDevices.removeAll(keepingCapacity: true)
+    try lines.flush(statements)
+  }
+
+  // MARK: Evidence
+
+  func device(_ keyID: [UInt8]) throws -> DeviceState? {
+    if let known = devices[keyID] { return known.state }
+    let select = try statements.device
+    defer { select.reset() }
+    try select.bind(1, keyID)
+    guard try select.step() else { return nil }
+    let appID = select.string(2)
+    let counters = CounterWindow(
+      highest: UInt32(truncatingIfNeeded: select.int64(5)), near: UInt64(bitPattern: select.int64(6)),
+      far: UInt64(bitPattern: select.int64(7)))
+    let device = DeviceState(
+      id: select.int64(0), keyID: keyID, status: DeviceState.Status(rawValue: select.int64(1)) ?? .revoked,
+      appID: appID, acceptance: "\(select.string(3))/\(appID)", anchor: select.bytes(4),
+      userID: select.isNull(8) ? nil : select.string(8), counters: counters)
+    devices[keyID] = Device(device)
+    return device
+  }
+
+  func keep(_ device: DeviceState) throws {
+    guard let known = devices[device.keyID] else { return }
+    known.state = device
+    if !known.isChanged {
+      known.isChanged = true
+      changedDevices.append(known)
+    }
+  }
+
+  func consume(_ challenge: ConsumedChallenge, keyID: [UInt8]) throws -> Bool {
+    try Challenges.consume(challenge, keyID: keyID, try transaction)
+  }
+
+  func session(_ tokenHash: [UInt8]) throws -> SessionState? {
+    try transaction.first(
+      """
+      select k.key_id, t.routes, t.expiry from session_tokens t join device_keys k on k.id = t.device
+      where t.hash = $1
+      """, [.blob(tokenHash)]
+    ) {
+      let routes = $0.string(1).split(separator: "\n").map(String.init)
+      return SessionState(keyID: $0.bytes(0), routes: routes, expiry: $0.int64(2))
+    }
+  }
+
+  func debugToken(_ tokenHash: [UInt8]) throws -> DebugTokenState? {
+    try transaction.first("select name, expiry from debug_tokens where hash = $1", [.blob(tokenHash)]) {
+      DebugTokenState(name: $0.string(0), expiry: $0.int64(1))
+    }
+  }
+
+  func noteUse(debugToken name: String, at time: Int64) throws {
+    try transaction.execute(
+      "update debug_tokens set last_use = $2 where name = $1", [.text(name), .integer(time)])
+  }
+
+  // MARK: Lines
+
+  func line(_ subject: LineSubject, rule: String, window: Window?, now: Int64) throws -> LedgerLine {
+    let transaction = try transaction
+    let (rule, period) = try names.find(rule, window, now: now, transaction)
+    let key = LineRows.Key(
+      subject: try names.subject(subject, transaction), rule: rule, period: period?.id ?? 0)
+    return try lines.line(key, bounds: (period?.start ?? 0, period?.end ?? 0), try statements)
+  }
+
+  func line(at slot: Int) -> LedgerLine { lines.line(at: slot) }
+
+  func line(_ subject: LineSubject, rule: String, besides slot: Int) throws -> LedgerLine {
+    let transaction = try transaction
+    let line = lines.line(at: slot)
+    let name = try names.period(lines.key(at: slot).period, transaction)?.name ?? ""
+    let window = Window(id: name, start: line.start, end: line.end)
+    let (rule, period) = try names.exactly(rule, window, transaction)
+    let key = LineRows.Key(subject: try names.subject(subject, transaction), rule: rule, period: period.id)
+    return try lines.line(key, bounds: (period.start, period.end), try statements)
+  }
+
+  func keep(_ line: LedgerLine) { lines.keep(line) }
+}

@@ -1,0 +1,19 @@
+import Admission
+
+/// What the ledger's lane decides.
+enum LedgerJob: Sendable {
+  case admit(AdmissionRequest)
+  case issueSession(AdmissionRequest, token: SessionToken, atMost: Int)
+  case settle(Settlement)
+  case renew(id: [UInt8], until: Int64)
+  /// Settles at most `limit` expired reservations.
+  case sweep(now: Int64, limit: Int)
+  case remaining(keyID: [UInt8], charges: [Charge], now: Int64)
+}
+
+enum LedgerAnswer: Sendable {
+  case decision(AdmissionDecision)
+  case done(Bool)
+  case count(Int)
+  case remaining([Remaining])
+}

@@ -1,0 +1,82 @@
+import Admission
+import SQL
+
+/// Reservations, session tokens and usage rows, written as they come.
+extension LedgerBook {
+  func keep(_ reservation: Reservation) throws {
+    let reserved = reservation.lines.map {
+      ReservedLines.Line(key: lines.key(at: $0.slot), kind: $0.kind, amount: $0.amount)
+    }
+    let insert = try statements.insertReservation
+    try insert.bind(1, reservation.id)
+    try insert.bind(2, reservation.lease)
+    if let device = reservation.device { try insert.bind(3, device) } else { try insert.bindNull(3) }
+    try insert.bind(4, ReservedLines.encode(reserved))
+    try insert.run()
+  }
+
+  /// Deletes the reservation and returns what it was; nil when there is none.
+  func takeReservation(_ id: [UInt8]) throws -> Reservation? {
+    let take = try statements.takeReservation
+    try take.bind(1, id)
+    guard try take.step() else {
+      take.reset()
+      return nil
+    }
+    let device = take.isNull(0) ? nil : take.int64(0)
+    let blob = take.bytes(1)
+    let lease = take.int64(2)
+    try take.run()
+    return Reservation(id: id, device: device, lease: lease, lines: try reserved(blob))
+  }
+
+  func takeExpiredReservations(now: Int64, limit: Int) throws -> [Reservation] {
+    let ids = try transaction.rows(
+      "select id from reservations where lease < $1 limit $2", [.integer(now), .integer(Int64(limit))]
+    ) { $0.bytes(0) }
+    return try ids.compactMap { try takeReservation($0) }
+  }
+
+  /// False when there is no such reservation. A lease is never shortened.
+  func renew(_ id: [UInt8], until: Int64) throws -> Bool {
+    let renew = try statements.renew
+    try renew.bind(1, id)
+    try renew.bind(2, until)
+    try renew.run()
+    return try transaction.first("select 1 from reservations where id = $1", [.blob(id)]) { _ in true }
+      ?? false
+  }
+
+  /// Keeps the token, and ends the key's oldest beyond `atMost` and those that expired.
+  func add(_ token: SessionToken, of keyID: [UInt8], userID: String?, atMost: Int, now: Int64) throws {
+    guard let device = try device(keyID) else { return }
+    let transaction = try transaction
+    try transaction.execute(
+      "insert into session_tokens (hash, device, user_id, routes, expiry) values ($1, $2, $3, $4, $5)",
+      [
+        .blob(token.hash), .integer(device.id), SQLValue(userID), .text(token.routes.joined(separator: "\n")),
+        .integer(token.expiry),
+      ])
+    try transaction.execute(
+      "delete from session_tokens where device = $1 and expiry <= $2", [.integer(device.id), .integer(now)])
+    try transaction.execute(
+      """
+      delete from session_tokens where device = $1
+        and id not in (select id from session_tokens where device = $1 order by id desc limit $2)
+      """, [.integer(device.id), .integer(Int64(max(atMost, 0)))])
+  }
+
+  private func reserved(_ blob: [UInt8]) throws -> [ReservedLine] {
+    guard let decoded = ReservedLines.decode(blob) else {
+      throw DatabaseError.corrupt("reservations.lines")
+    }
+    return try decoded.map { line in
+      var bounds: (start: Int64, end: Int64)? = (0, 0)
+      if line.key.period != 0 {
+        bounds = try names.period(line.key.period, transaction).map { ($0.start, $0.end) }
+      }
+      let loaded = try lines.line(line.key, bounds: bounds, statements)
+      return ReservedLine(slot: loaded.slot, kind: line.kind, amount: line.amount)
+    }
+  }
+}

@@ -1,0 +1,42 @@
+import SQL
+
+/// The statements of the hot path, prepared once on the writer's connection.
+final class LedgerStatements {
+  let device: Statement
+  let updateDevice: Statement
+  let line: Statement
+  let insertLine: Statement
+  let updateLine: Statement
+  let insertReservation: Statement
+  let takeReservation: Statement
+  let renew: Statement
+  let insertUsage: Statement
+
+  init(_ transaction: Transaction) throws {
+    device = try transaction.statement(
+      """
+      select k.id, k.status, k.app_id, k.environment, k.anchor, s.highest, s.near, s.far, s.user_id
+      from device_keys k join device_states s on s.device = k.id where k.key_id = $1
+      """)
+    updateDevice = try transaction.statement(
+      "update device_states set highest = $2, near = $3, far = $4 where device = $1")
+    line = try transaction.statement(
+      "select used, held from lines where subject = $1 and rule = $2 and period = $3")
+    insertLine = try transaction.statement(
+      "insert into lines (subject, rule, period, used, held) values ($1, $2, $3, $4, $5)")
+    updateLine = try transaction.statement(
+      "update lines set used = $4, held = $5 where subject = $1 and rule = $2 and period = $3")
+    insertReservation = try transaction.statement(
+      "insert into reservations (id, lease, device, lines) values ($1, $2, $3, $4)")
+    takeReservation = try transaction.statement(
+      "delete from reservations where id = $1 returning device, lines, lease")
+    renew = try transaction.statement("update reservations set lease = $2 where id = $1 and lease < $2")
+    insertUsage = try transaction.statement(
+      """
+      insert into usage (device, user_id, route, provider, model, status, input_tokens, cache_read_tokens,
+        cache_write_5m_tokens, cache_write_1h_tokens, output_tokens, cost, estimated, started_at, first_byte,
+        duration)
+      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+      """)
+  }
+}

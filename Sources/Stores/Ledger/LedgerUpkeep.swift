@@ -1,0 +1,58 @@
+import Admission
+import SQL
+
+/// Forgets what no admission asks for any more, a bounded piece at a time.
+enum LedgerUpkeep {
+  /// Rows of a period are kept this long after its end: for a clock that goes back, and for reservations that
+  /// live a day. Milliseconds.
+  static let retention: Int64 = 8 * 86_400_000
+  private static let piece: Int64 = 2_000
+
+  /// - Parameter now: milliseconds since 1970.
+  static func run(_ database: Database, now: Int64) async throws {
+    // Writing drops the rows that the ledger keeps, so there is none when there is nothing to do.
+    guard try await database.read({ try isDue($0, now: now) }) else { return }
+    try await database.write { transaction in
+      try transaction.execute("delete from session_tokens where expiry <= $1", [.integer(now / 1_000)])
+      try transaction.execute(
+        """
+        delete from lines where (subject, rule, period) in (
+          select l.subject, l.rule, l.period from periods p join lines l on l.period = p.id and l.period > 0
+          where p.ends < $1 limit $2)
+        """, [.integer(now - retention), .integer(piece)])
+      try transaction.execute(
+        """
+        delete from periods where ends < $1
+          and not exists (select 1 from lines l where l.period = periods.id and l.period > 0)
+        """, [.integer(now - retention)])
+      try forgetAddresses(transaction, now: now)
+    }
+  }
+
+  private static func isDue(_ transaction: Transaction, now: Int64) throws -> Bool {
+    try transaction.first(
+      """
+      select exists (select 1 from periods where ends < $1)
+        or exists (select 1 from session_tokens where expiry <= $2)
+        or (select count(*) from subjects where kind = $3) > 10000
+      """, [.integer(now - retention), .integer(now / 1_000), .integer(LineSubject.Kind.address.rawValue)]
+    ) { $0.bool(0) } ?? false
+  }
+
+  /// Addresses whose rows say nothing any more: no period, nothing running, the burst long over. The oldest first,
+  /// a bounded piece, so that a flood of addresses goes as it came.
+  private static func forgetAddresses(_ transaction: Transaction, now: Int64) throws {
+    let over = SQLValue.integer((now - 86_400_000).multipliedReportingOverflow(by: 1_000_000).partialValue)
+    let idle = try transaction.rows(
+      """
+      select s.id from subjects s where s.kind = $1 and not exists (
+        select 1 from lines l
+        where l.subject = -s.id and (l.period > 0 or l.held > 0 or l.used >= $2)) limit $3
+      """, [.integer(LineSubject.Kind.address.rawValue), over, .integer(piece)]
+    ) { $0.int64(0) }
+    for id in idle {
+      try transaction.execute("delete from lines where subject = $1", [.integer(-id)])
+      try transaction.execute("delete from subjects where id = $1", [.integer(id)])
+    }
+  }
+}

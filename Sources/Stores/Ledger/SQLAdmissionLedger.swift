@@ -1,0 +1,69 @@
+package import Admission
+package import SQL
+
+/// The ledger in a database. Requests that wait together are decided in one transaction.
+///
+/// A request that was admitted without a lease and holds nothing keeps no reservation: `settle` of it is false
+/// and writes no usage.
+package struct SQLAdmissionLedger: AdmissionLedger {
+  private let database: Database
+  private let lane: BatchLane<LedgerJob, LedgerAnswer>
+
+  /// Make one for a database: it keeps the rows in use between batches.
+  ///
+  /// - Parameter database: migrated to `Schema`.
+  package init(_ database: Database) {
+    self.database = database
+    lane = database.lane { LedgerDecider() }
+  }
+
+  package func admit(_ request: AdmissionRequest) async throws -> AdmissionDecision {
+    try await decision(.admit(request))
+  }
+
+  package func issueSession(
+    _ request: AdmissionRequest, token: SessionToken, atMost: Int
+  ) async throws -> AdmissionDecision {
+    try await decision(.issueSession(request, token: token, atMost: atMost))
+  }
+
+  @discardableResult package func settle(_ settlement: Settlement) async throws -> Bool {
+    guard case .done(let done) = try await lane.submit(.settle(settlement)) else { throw LedgerConfusion() }
+    return done
+  }
+
+  package func renew(_ id: [UInt8], until: Int64) async throws -> Bool {
+    guard case .done(let done) = try await lane.submit(.renew(id: id, until: until)) else {
+      throw LedgerConfusion()
+    }
+    return done
+  }
+
+  package func sweep(now: Int64) async throws -> Int {
+    let limit = 200
+    var swept = 0
+    while true {
+      guard case .count(let count) = try await lane.submit(.sweep(now: now, limit: limit)) else {
+        throw LedgerConfusion()
+      }
+      swept += count
+      if count < limit { break }
+    }
+    try await LedgerUpkeep.run(database, now: now)
+    return swept
+  }
+
+  package func remaining(keyID: [UInt8], charges: [Charge], now: Int64) async throws -> [Remaining] {
+    let job = LedgerJob.remaining(keyID: keyID, charges: charges, now: now)
+    guard case .remaining(let remaining) = try await lane.submit(job) else { throw LedgerConfusion() }
+    return remaining
+  }
+
+  private func decision(_ job: LedgerJob) async throws -> AdmissionDecision {
+    guard case .decision(let decision) = try await lane.submit(job) else { throw LedgerConfusion() }
+    return decision
+  }
+}
+
+/// The decider gave another kind of answer than the job asks: a mistake in this file.
+private struct LedgerConfusion: Error {}

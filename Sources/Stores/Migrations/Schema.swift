@@ -1,0 +1,15 @@
+package import SQL
+
+/// Everything that the stores keep, step by step.
+package enum Schema {
+  /// Every step, oldest first. Released ones never change.
+  package static let migrations = [Migration(version: 1, name: "keys and ledger", sql: keysAndLedger)]
+
+  /// Brings the database to this program's schema; the versions that were applied.
+  ///
+  /// - Parameter now: seconds since 1970.
+  /// - Throws: `DatabaseError.schemaTooNew` and what writing throws.
+  @discardableResult package static func migrate(_ database: Database, now: Int64) async throws -> [Int] {
+    try await Migrator(migrations).migrate(database, now: now)
+  }
+}
