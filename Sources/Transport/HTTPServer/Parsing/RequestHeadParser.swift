@@ -62,10 +62,11 @@ struct RequestHeadParser: Sendable {
       position += 1
       return position - 2
     }
-    while position < end {
+    while true {
+      position = Self.firstControl(bytes, base + position, base + end) - base
+      guard position < end else { break }
       let byte = bytes[base + position]
       position += 1
-      if byte >= 0x20, byte != 0x7F { continue }
       if byte == 0x0D {
         guard position < end else {
           afterReturn = true
@@ -80,6 +81,24 @@ struct RequestHeadParser: Sendable {
     }
     if available > limit || position == limit { throw .headTooLarge }
     return nil
+  }
+
+  /// Where the first octet below 0x20, or 0x7F, stands; `end` where there is none. Eight octets at a time.
+  private static func firstControl(_ bytes: [UInt8], _ start: Int, _ end: Int) -> Int {
+    bytes.withUnsafeBytes { bytes in
+      var index = start
+      while end - index >= 8 {
+        let word = UInt64(littleEndian: unsafe bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+        let below = (word &- 0x2020_2020_2020_2020) & ~word
+        let marks = word ^ 0x7F7F_7F7F_7F7F_7F7F
+        // The borrow of one octet reaches only those after it, so that the first hit is a true one.
+        let hits = (below | (marks &- 0x0101_0101_0101_0101) & ~marks) & 0x8080_8080_8080_8080
+        if hits != 0 { return index + hits.trailingZeroBitCount / 8 }
+        index += 8
+      }
+      while index < end, unsafe bytes[index] >= 0x20, unsafe bytes[index] != 0x7F { index += 1 }
+      return index
+    }
   }
 
   private mutating func readRequestLine(_ line: ArraySlice<UInt8>) throws(HTTPRefusal) {

@@ -25,13 +25,13 @@ enum RequestTarget {
         index += 2
         dots = -1
       } else if inQuery {
-        guard classes[Int(byte)] & inQueries != 0 else { return false }
+        guard isInQuery(byte) else { return false }
       } else if byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") {
         if dots == 1 || dots == 2 { return false }
         dots = 0
         inQuery = byte == UInt8(ascii: "?")
       } else {
-        guard classes[Int(byte)] & inPaths != 0 else { return false }
+        guard isInPath(byte) else { return false }
         dots = byte == UInt8(ascii: ".") && dots >= 0 ? dots + 1 : -1
       }
     }
@@ -50,7 +50,7 @@ enum RequestTarget {
       rest = rest[(close + 1)...]
     } else {
       let name = rest.prefix { $0 != UInt8(ascii: ":") }
-      guard !name.isEmpty, name.allSatisfy({ classes[Int($0)] & inNames != 0 }) else { return false }
+      guard !name.isEmpty, name.allSatisfy(isInName) else { return false }
       rest = rest[name.endIndex...]
     }
     guard let colon = rest.first else { return true }
@@ -70,20 +70,34 @@ enum RequestTarget {
   }
 
   /// Whether the octet may stand in a token (RFC 9110 §5.6.2).
-  static func isToken(_ byte: UInt8) -> Bool { classes[Int(byte)] & inTokens != 0 }
+  static func isToken(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x5A, 0x5E...0x7A: true
+    case 0x21, 0x23...0x27, 0x2A, 0x2B, 0x2D, 0x2E, 0x7C, 0x7E: true
+    default: false
+    }
+  }
 
-  private static let inTokens: UInt8 = 1
-  private static let inPaths: UInt8 = 2
-  private static let inQueries: UInt8 = 4
-  private static let inNames: UInt8 = 8
-  private static let classes: [UInt8] = {
-    var table = [UInt8](repeating: 0, count: 256)
-    func mark(_ text: String, _ bits: UInt8) { for byte in text.utf8 { table[Int(byte)] |= bits } }
-    mark("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789", 15)
-    mark("!#$%&'*+-.^_`|~", inTokens)
-    mark("-._~!$&'()*+,;=:@", inPaths | inQueries)
-    mark("/?[]{}|^`", inQueries)
-    mark("-._~", inNames)
-    return table
-  }()
+  /// `pchar` without percent signs, which are looked at before.
+  private static func isInPath(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x3B, 0x40...0x5A, 0x61...0x7A: true
+    case 0x21, 0x24, 0x26...0x2E, 0x3D, 0x5F, 0x7E: true
+    default: false
+    }
+  }
+
+  private static func isInQuery(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x2F, 0x3F, 0x5B, 0x5D, 0x5E, 0x60, 0x7B...0x7D: true  // / ? [ ] ^ ` { | }
+    default: isInPath(byte)
+    }
+  }
+
+  private static func isInName(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: true
+    default: false
+    }
+  }
 }
