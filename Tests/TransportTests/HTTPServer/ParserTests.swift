@@ -159,7 +159,7 @@ struct ParserTests {
 }
 
 /// Numbers that are the same in every run (SplitMix64).
-private struct SplitMix: RandomNumberGenerator {
+struct SplitMix: RandomNumberGenerator {
   var state: UInt64
 
   mutating func next() -> UInt64 {

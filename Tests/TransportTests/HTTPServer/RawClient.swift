@@ -3,6 +3,13 @@ import System
 
 @testable import Transport
 
+/// Runs the body where it may block: the client here does, and the threads that all tests share are few.
+func onThreadOfItsOwn(_ body: () async throws -> Void) async throws {
+  let loop = try EventLoop()
+  defer { loop.stop() }
+  try await withTaskExecutorPreference(loop) { try await body() }
+}
+
 /// A peer that sends exactly the octets it is told to, and waits for what comes back.
 final class RawClient {
   struct Answer {
@@ -48,6 +55,9 @@ final class RawClient {
     unsafe setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
     leave()
   }
+
+  /// Says that nothing more will come.
+  func endSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
   /// Sends all; false where the server takes no more.
   @discardableResult

@@ -159,7 +159,7 @@ func withServer(
     configuration: configuration)
   let bound = try #require(server.addresses.first)
   do {
-    try await test(bound, observed, server)
+    try await onThreadOfItsOwn { try await test(bound, observed, server) }
   } catch {
     await server.shutdown(within: .zero)
     throw error

@@ -85,7 +85,7 @@ struct RequestHeadParser: Sendable {
 
   /// Where the first octet below 0x20, or 0x7F, stands; `end` where there is none. Eight octets at a time.
   private static func firstControl(_ bytes: [UInt8], _ start: Int, _ end: Int) -> Int {
-    bytes.withUnsafeBytes { bytes in
+    unsafe bytes.withUnsafeBytes { bytes in
       var index = start
       while end - index >= 8 {
         let word = UInt64(littleEndian: unsafe bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self))
