@@ -29,12 +29,14 @@ public struct HTTPRequest: Sendable {
     self.peer = peer
   }
 
-  /// The target up to its query.
-  public var path: Substring { target.prefix { $0 != "?" } }
+  /// The target up to its query. By octets: a mark that combines with the `?` must not hide it.
+  public var path: Substring { target[..<(queryMark ?? target.endIndex)] }
   /// What follows the first `?` of the target; nil without one.
   public var query: Substring? {
-    target.firstIndex(of: "?").map { target[target.index(after: $0)...] }
+    queryMark.map { target[target.utf8.index(after: $0)...] }
   }
+
+  private var queryMark: String.Index? { target.utf8.firstIndex(of: UInt8(ascii: "?")) }
 }
 
 /// A response.

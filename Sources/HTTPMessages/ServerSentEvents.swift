@@ -11,12 +11,22 @@ public struct ServerSentEvent: Sendable, Equatable {
     self.data = data
   }
 
-  /// The event as it is sent, ended by an empty line.
+  /// The event as it is sent, ended by an empty line. Every kind of line end in `data` begins a new data line,
+  /// and none in `event` can begin a field.
   public var bytes: [UInt8] {
-    var text = ""
-    if let event { text += "event: \(event)\n" }
-    for line in data.split(separator: "\n", omittingEmptySubsequences: false) { text += "data: \(line)\n" }
-    return Array((text + "\n").utf8)
+    var out: [UInt8] = []
+    if let event {
+      out += Array("event: ".utf8) + event.utf8.filter { $0 != 0x0A && $0 != 0x0D }
+      out.append(0x0A)
+    }
+    out += "data: ".utf8
+    var afterReturn = false
+    for octet in data.utf8 {
+      if octet == 0x0D || octet == 0x0A && !afterReturn { out += "\ndata: ".utf8 }
+      if octet != 0x0D && octet != 0x0A { out.append(octet) }
+      afterReturn = octet == 0x0D
+    }
+    return out + [0x0A, 0x0A]
   }
 }
 

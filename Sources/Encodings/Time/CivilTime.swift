@@ -18,15 +18,11 @@ public struct CivilTime: Sendable, Equatable {
 
   /// The civil time of an instant, seconds since 1970-01-01T00:00:00Z. Total for every instant.
   public init(secondsSince1970 seconds: Int64) {
-    let (day, ofDay) = Self.floorDivide(Int(seconds), 86_400)
-    // Days are counted from 0000-03-01, so that a leap day ends its year (an era has 146,097 days).
-    let (era, ofEra) = Self.floorDivide(day + 719_468, 146_097)
-    let yearOfEra = (ofEra - ofEra / 1_460 + ofEra / 36_524 - ofEra / 146_096) / 365
-    let ofYear = ofEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let shifted = (5 * ofYear + 2) / 153
-    month = shifted < 10 ? shifted + 3 : shifted - 9
-    year = era * 400 + yearOfEra + (month <= 2 ? 1 : 0)
-    self.day = ofYear - (153 * shifted + 2) / 5 + 1
+    let days = seconds.flooredQuotient(CivilDate.secondsPerDay)
+    let remainder = Int(seconds % CivilDate.secondsPerDay)
+    let ofDay = remainder < 0 ? remainder + Int(CivilDate.secondsPerDay) : remainder
+    let date = CivilDate(days: days)
+    (year, month, day) = (Int(date.year), date.month, date.day)
     hour = ofDay / 3_600
     minute = ofDay / 60 % 60
     second = ofDay % 60
@@ -51,10 +47,5 @@ public struct CivilTime: Sendable, Equatable {
   private static func digits(_ value: Int, _ width: Int) -> String {
     let text = String(value.magnitude)
     return (value < 0 ? "-" : "") + String(repeating: "0", count: max(0, width - text.count)) + text
-  }
-
-  private static func floorDivide(_ value: Int, _ divisor: Int) -> (quotient: Int, remainder: Int) {
-    let (quotient, remainder) = value.quotientAndRemainder(dividingBy: divisor)
-    return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
   }
 }

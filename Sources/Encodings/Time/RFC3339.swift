@@ -8,7 +8,7 @@ public enum RFC3339 {
     var rest = Array(text.utf8)[...]
     guard let year = number(&rest, digits: 4), take("-", &rest),
       let month = number(&rest, digits: 2), (1...12).contains(month), take("-", &rest),
-      let day = number(&rest, digits: 2), day >= 1, day <= days(of: month, in: year), take("Tt ", &rest),
+      let day = number(&rest, digits: 2), let date = date(year, month, day), take("Tt ", &rest),
       let hour = number(&rest, digits: 2), hour <= 23, take(":", &rest),
       let minute = number(&rest, digits: 2), minute <= 59, take(":", &rest),
       let second = number(&rest, digits: 2), second <= 60
@@ -20,7 +20,7 @@ public enum RFC3339 {
     }
     guard let offset = offset(&rest), rest.isEmpty else { return nil }
     let ofDay = hour * 3_600 + minute * 60 + second - offset
-    return Int64(daysSince1970(year, month, day)) * 86_400 + Int64(ofDay)
+    return date.days * CivilDate.secondsPerDay + Int64(ofDay)
   }
 
   /// Seconds east of UTC.
@@ -46,20 +46,9 @@ public enum RFC3339 {
     return true
   }
 
-  private static func days(of month: Int, in year: Int) -> Int {
-    switch month {
-    case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
-    case 4, 6, 9, 11: 30
-    default: 31
-    }
-  }
-
-  /// Years begin in March here, so that the leap day is the last of its year.
-  private static func daysSince1970(_ year: Int, _ month: Int, _ day: Int) -> Int {
-    let shifted = month > 2 ? year : year - 1
-    let era = (shifted >= 0 ? shifted : shifted - 399) / 400
-    let ofEra = shifted - era * 400
-    let ofYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-    return era * 146_097 + ofEra * 365 + ofEra / 4 - ofEra / 100 + ofYear - 719_468
+  /// nil where the month has no such day.
+  private static func date(_ year: Int, _ month: Int, _ day: Int) -> CivilDate? {
+    let date = CivilDate(year: Int64(year), month: month, day: day)
+    return date.month == month && date.day == day ? date : nil
   }
 }

@@ -1,3 +1,5 @@
+import Encodings
+
 /// Whose requests or money a rule counts. A call counts against all subjects (RULES §5.1).
 package enum QuotaSubject: String, Sendable, Hashable, CaseIterable {
   /// The device's key.

@@ -1,3 +1,5 @@
+import Encodings
+
 /// The rule in a TZif file's footer (RFC 8536 §3.3, POSIX `TZ`), with the hours from −167 to 167 that
 /// version 3 allows.
 struct POSIXTimeZone: Sendable, Equatable {

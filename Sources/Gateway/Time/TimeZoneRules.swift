@@ -1,3 +1,5 @@
+package import Encodings
+
 /// Why octets are no time zone.
 package enum TimeZoneError: Error, Equatable, Sendable {
   /// They do not begin as a TZif file does.

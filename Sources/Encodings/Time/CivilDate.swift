@@ -1,18 +1,19 @@
 /// A date of the proleptic Gregorian calendar, without a zone.
-package struct CivilDate: Sendable, Hashable, Comparable, CustomStringConvertible {
+public struct CivilDate: Sendable, Hashable, Comparable, CustomStringConvertible {
   /// Seconds in a day of 24 hours.
-  static let secondsPerDay: Int64 = 86_400
+  public static let secondsPerDay: Int64 = 86_400
 
   /// Days since 1970-01-01.
-  package let days: Int64
-  package let year: Int64
+  public let days: Int64
+  /// The year; 0 is the year before 1.
+  public let year: Int64
   /// 1 to 12.
-  package let month: Int
+  public let month: Int
   /// 1 to 31.
-  package let day: Int
+  public let day: Int
 
   /// The date that many days after 1970-01-01; meant for years of four digits, right far beyond.
-  package init(days: Int64) {
+  public init(days: Int64) {
     // Years begin in March here, so that the leap day is a year's last; eras have 400 years.
     let shifted = days + 719_468
     let era = shifted.flooredQuotient(146_097)
@@ -27,7 +28,7 @@ package struct CivilDate: Sendable, Hashable, Comparable, CustomStringConvertibl
   }
 
   /// The date of these numbers; days beyond the month's end run into the next month.
-  package init(year: Int64, month: Int, day: Int) {
+  public init(year: Int64, month: Int, day: Int) {
     let shiftedYear = month <= 2 ? year - 1 : year
     let era = shiftedYear.flooredQuotient(400)
     let yearOfEra = shiftedYear - era * 400
@@ -38,28 +39,30 @@ package struct CivilDate: Sendable, Hashable, Comparable, CustomStringConvertibl
   }
 
   /// 0 is Sunday.
-  package var weekday: Int64 { days + 4 - (days + 4).flooredQuotient(7) * 7 }
+  public var weekday: Int64 { days + 4 - (days + 4).flooredQuotient(7) * 7 }
 
-  package static func isLeap(_ year: Int64) -> Bool {
+  /// Whether the year has a leap day.
+  public static func isLeap(_ year: Int64) -> Bool {
     year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
   }
 
-  package static func < (left: CivilDate, right: CivilDate) -> Bool { left.days < right.days }
+  /// Earlier.
+  public static func < (left: CivilDate, right: CivilDate) -> Bool { left.days < right.days }
 
   /// The first day of this date's month.
-  package var startOfMonth: CivilDate { CivilDate(year: year, month: month, day: 1) }
+  public var startOfMonth: CivilDate { CivilDate(year: year, month: month, day: 1) }
 
   /// The first day of the month after this date's.
-  package var startOfNextMonth: CivilDate {
+  public var startOfNextMonth: CivilDate {
     month == 12
       ? CivilDate(year: year + 1, month: 1, day: 1) : CivilDate(year: year, month: month + 1, day: 1)
   }
 
   /// `2026-11-30`.
-  package var description: String { "\(monthText)-\(Self.padded(day, 2))" }
+  public var description: String { "\(monthText)-\(Self.padded(day, 2))" }
 
   /// `2026-11`.
-  package var monthText: String { "\(Self.padded(Int(year), 4))-\(Self.padded(month, 2))" }
+  public var monthText: String { "\(Self.padded(Int(year), 4))-\(Self.padded(month, 2))" }
 
   private static func padded(_ number: Int, _ width: Int) -> String {
     let digits = String(number)
@@ -69,7 +72,7 @@ package struct CivilDate: Sendable, Hashable, Comparable, CustomStringConvertibl
 
 extension Int64 {
   /// The quotient rounded towards minus infinity, for a positive divisor.
-  func flooredQuotient(_ divisor: Int64) -> Int64 {
+  public func flooredQuotient(_ divisor: Int64) -> Int64 {
     let quotient = self / divisor
     return self % divisor < 0 ? quotient - 1 : quotient
   }
