@@ -106,3 +106,21 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+// Programs that only developers build: `make fuzz` and `make bench` ask for them. They live in this package
+// because `package` access ends at its border, and outside `Sources` because users never need them.
+if Context.environment["BRAMLEY_FUZZ"] != nil {
+  package.targets.append(
+    .executableTarget(
+      name: "BramleyFuzz",
+      dependencies: [
+        "AppAttest", "Cryptography", "Encodings", "Gateway", "HTTPMessages", "Transport",
+      ],
+      path: "Fuzz/Sources", swiftSettings: settings))
+}
+
+// A quick round on a part: `BRAMLEY_TEST_TARGETS=Transport,System swift test` builds those tests alone.
+if let only = Context.environment["BRAMLEY_TEST_TARGETS"] {
+  let names = Set(only.split(separator: ",").map { String($0) + "Tests" })
+  package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
+}
