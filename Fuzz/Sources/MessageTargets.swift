@@ -1,0 +1,47 @@
+import Encodings
+import Gateway
+import HTTPMessages
+import Transport
+
+/// A message means the same however the network cuts it; a reader that disagrees with itself can be smuggled
+/// past.
+func fuzzHTTP(_ bytes: [UInt8]) {
+  let whole = HTTPRequestParser.events(of: bytes)
+  let step = Int(bytes.first ?? 1) % 7 + 1
+  let pieces = HTTPRequestParser.events(of: bytes, cutAt: Array(stride(from: 0, to: bytes.count, by: step)))
+  precondition(whole == pieces, "cut every \(step) octets the message reads differently")
+}
+
+func fuzzServerSentEvents(_ bytes: [UInt8]) {
+  var atOnce = ServerSentEventReader(limit: 256)
+  var piecewise = ServerSentEventReader(limit: 256)
+  let whole = atOnce.read(bytes)
+  var pieces: [ServerSentEvent] = []
+  for byte in bytes { pieces += piecewise.read([byte]) }
+  precondition(whole == pieces && atOnce.dropped == piecewise.dropped, "cut events read differently")
+}
+
+/// What was read and written again reads the same.
+func fuzzJSON(_ bytes: [UInt8]) {
+  guard let node = try? JSONReader.read(bytes) else { return }
+  let written = node.value.bytes
+  guard let again = try? JSONReader.read(written) else { preconditionFailure("what was written does not read") }
+  precondition(again.value == node.value, "what was written reads differently")
+}
+
+/// Whatever passes the policy is bounded: an allowed model, an output limit, a reserve, and one reading.
+func fuzzPolicy(_ bytes: [UInt8]) {
+  let provider = Anthropic(policy: AnthropicPolicy(models: ["claude-haiku-4-5": "claude-haiku-4-5"]))
+  let request = ProviderRequest(
+    method: .post, path: "/v1/messages",
+    fields: ["content-type": "application/json", "anthropic-version": "2023-06-01"], body: bytes,
+    pseudonym: "fuzz", now: 1_800_000_000)
+  guard let call = try? provider.prepare(request) else { return }
+  guard let sent = try? JSONReader.read(call.body) else { preconditionFailure("forwards what is no JSON") }
+  precondition(sent["model"]?.string == "claude-haiku-4-5", "forwards another model")
+  guard let limit = sent["max_tokens"]?.integer else { preconditionFailure("forwards no output limit") }
+  precondition(limit <= 4_096 && limit <= call.outputBound, "forwards too high an output limit")
+  precondition(call.reserve > 0 && call.inputBound > 0, "reserves nothing")
+  precondition(
+    sent["metadata"]?.value == ["user_id": "fuzz"], "forwards what the client says of the user")
+}
