@@ -23,7 +23,8 @@ enum Burst {
     let now = nanoseconds(now)
     let next = max(arrival, now).saturatingAdd(interval.saturatingMultiply(amount))
     let earliest = next.saturatingSubtract(interval.saturatingMultiply(burst))
-    if earliest <= now { return .conforms(arrival: next) }
+    // What costs more than the burst never conforms, and neither does what went over the range of numbers.
+    if earliest <= now, amount <= burst, next < .max { return .conforms(arrival: next) }
     return .tooFast(retryAt: earliest / 1_000_000 + (earliest % 1_000_000 == 0 ? 0 : 1))
   }
 
