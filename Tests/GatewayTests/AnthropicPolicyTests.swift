@@ -316,6 +316,30 @@ struct AnthropicPolicyTests {
     #expect(throws: ProviderRefusal.self) { try Example.anthropic().prepare(request) }
   }
 
+  @Test("A message of the system's is text alone")
+  func systemMessages() throws {
+    func body(_ content: String) -> String {
+      #"{"model":"claude-haiku-4-5","max_tokens":1,"messages":[{"role":"system","content":\#(content)}]}"#
+    }
+    #expect(try !Example.prepare(body(#""be kind""#)).changed)
+    let image = #"[{"type":"image","source":{"type":"base64","data":"A"}}]"#
+    #expect(Example.refusal(body(image))?.code == "content_not_allowed")
+  }
+
+  @Test("RULES §5.3: prompts that the provider adds by itself are counted")
+  func addedPrompts() throws {
+    let plain = try Example.prepare(Example.body())
+    let format = try Example.prepare(
+      Example.body(#","output_config":{"format":{"type":"json_schema","schema":{}}}"#))
+    #expect(format.inputBound > plain.inputBound + 1_024)
+    let tool = try Example.prepare(Example.body(#","tools":[{"name":"x"}]"#))
+    #expect(tool.inputBound > plain.inputBound + 1_024 + 64)
+    let bash = try Example.prepare(Example.body(#","tools":[{"type":"bash_20250124","name":"bash"}]"#)) {
+      $0.clientTools.insert("bash_20250124")
+    }
+    #expect(bash.inputBound > plain.inputBound + 2_048 + 64)
+  }
+
   @Test("A stream flag that is no truth value is refused")
   func streamFlag() throws {
     for bad in ["1", "\"true\"", "null", "[]"] {
@@ -326,7 +350,7 @@ struct AnthropicPolicyTests {
 
   @Test("Roles other than the two, and bodies beyond the limits, are refused")
   func shapes() {
-    for role in ["system", "", "User"] {
+    for role in ["developer", "", "User"] {
       let body = #"{"model":"small","max_tokens":1,"messages":[{"role":"\#(role)","content":"x"}]}"#
       #expect(Example.refusal(body)?.place == "messages[0].role")
     }

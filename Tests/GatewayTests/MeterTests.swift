@@ -97,6 +97,13 @@ struct MeterTests {
     }
   }
 
+  @Test("An event that cannot be read, or is unknown, may hide output")
+  func unknown() throws {
+    #expect(try Self.read(StreamText().start().block().event("ping").bytes).visibleOnly)
+    #expect(try !Self.read(StreamText().start().block().event("new_output").bytes).visibleOnly)
+    #expect(try !Self.read(StreamText().start().bytes + Array("data: {broken\n\n".utf8)).visibleOnly)
+  }
+
   @Test("A stream cut at any octet is never final before its last figures, and loses nothing it told")
   func truncated() throws {
     let bytes = Self.plain.bytes

@@ -85,8 +85,9 @@ package struct Anthropic: Provider {
     let text = Int64(max(0, octets - body.content.imageOctets))
     guard let frame = PicoDollars.product(body.messageCount + 1, price.tokensPerMessage),
       let tools = PicoDollars.product(body.toolCount, price.tokensPerTool),
+      let prompts = PicoDollars.product(body.promptCount, price.tokensPerPrompt),
       let images = PicoDollars.product(body.content.images, price.tokensPerImage),
-      let sum = PicoDollars.sum([text, frame, tools, images, body.toolCount > 0 ? price.tokensForTools : 0])
+      let sum = PicoDollars.sum([text, frame, tools, prompts, images])
     else { throw .tooDear }
     if body.serverToolUses > 0 {
       guard let turns = PicoDollars.sum([body.serverToolUses, 1]),

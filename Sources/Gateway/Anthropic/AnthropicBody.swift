@@ -12,6 +12,9 @@ struct AnthropicBody {
   private(set) var model = ""
   private(set) var messageCount: Int64 = 0
   private(set) var toolCount: Int64 = 0
+  /// What makes the provider add a prompt of its own: tools at all, each tool whose shape is the provider's,
+  /// an output format.
+  private(set) var promptCount: Int64 = 0
   private(set) var serverToolUses: Int64 = 0
   /// Pico-dollars a use, by the name under which uses are reported.
   private(set) var toolPrices: [String: Int64] = [:]
@@ -29,6 +32,7 @@ struct AnthropicBody {
   ]
   private static let countFields: Set<String> = [
     "model", "messages", "system", "tools", "tool_choice", "thinking", "cache_control", "output_config",
+    "speed",
   ]
 
   init(policy: AnthropicPolicy, kind: Kind, root: JSONNode) throws(ProviderRefusal) {
@@ -105,11 +109,13 @@ struct AnthropicBody {
     for (index, message) in messages.enumerated() {
       let place = "messages[\(index)]"
       try message.only(["role", "content"], at: place)
-      guard let role = message["role"]?.string, role == "user" || role == "assistant" else {
-        throw .invalid(place + ".role", "must be \"user\" or \"assistant\"")
+      guard let role = message["role"]?.string, ["user", "assistant", "system"].contains(role) else {
+        throw .invalid(place + ".role", "must be \"user\", \"assistant\" or \"system\"")
       }
       guard let content = message["content"] else { throw .invalid(place + ".content", "is missing") }
-      try self.content.content(content, at: place + ".content", allowed: AnthropicContent.inMessages)
+      try self.content.content(
+        content, at: place + ".content",
+        allowed: role == "system" ? AnthropicContent.inSystem : AnthropicContent.inMessages)
     }
   }
 
@@ -117,6 +123,7 @@ struct AnthropicBody {
     guard let node = root["tools"], !node.isNull else { return }
     guard let tools = node.elements else { throw .invalid("tools", "must be an array") }
     toolCount = Int64(tools.count)
+    promptCount += tools.isEmpty ? 0 : 1
     for (index, tool) in tools.enumerated() {
       let place = "tools[\(index)]"
       guard tool.members != nil else { throw .invalid(place, "must be an object") }
@@ -129,6 +136,7 @@ struct AnthropicBody {
         guard let text = node.string else { throw .invalid(place + ".type", "must be a string") }
         type = text
       }
+      if type != "custom" { promptCount += 1 }
       if policy.clientTools.contains(type) {
         if type == "custom" {
           try tool.only(
@@ -169,9 +177,10 @@ struct AnthropicBody {
     toolPrices[served.usageName] = max(served.price, toolPrices[served.usageName] ?? 0)
   }
 
-  private func readOutputConfig() throws(ProviderRefusal) {
+  private mutating func readOutputConfig() throws(ProviderRefusal) {
     guard let config = root["output_config"], !config.isNull else { return }
     try config.only(["effort", "format"], at: "output_config")
+    if let format = config["format"], !format.isNull { promptCount += 1 }
   }
 
   private mutating func readThinking() throws(ProviderRefusal) {

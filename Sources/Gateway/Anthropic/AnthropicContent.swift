@@ -45,7 +45,10 @@ struct AnthropicContent {
       try block.only(["type", "text", "citations", "cache_control"], at: place)
       try textMember("text", of: block, at: place)
     case "image":
-      try block.only(["type", "source", "cache_control"], at: place)
+      try block.only(["type", "source", "transformations", "cache_control"], at: place)
+      if let changes = block["transformations"], !changes.isNull {
+        try changes.only(["oversized_image"], at: place + ".transformations")
+      }
       try image(block["source"], at: place + ".source")
     case "document":
       try block.only(["type", "source", "title", "context", "citations", "cache_control"], at: place)

@@ -28,8 +28,10 @@ struct AnthropicStreamMeter: UsageMeter {
   }
 
   private mutating func read(_ event: ServerSentEvent) {
-    // The type in the data decides, as it does in the official SDKs; unknown events pass.
+    // The type in the data decides, as it does in the official SDKs; what is unknown
+    // passes, and may hide output.
     guard let data = try? JSONReader.read(Array(event.data.utf8)), let type = data["type"]?.string else {
+      hidden = true
       return
     }
     switch type {
@@ -55,7 +57,8 @@ struct AnthropicStreamMeter: UsageMeter {
       if data["delta"]?["stop_reason"]?.string != nil, data["usage"]?["output_tokens"] != nil {
         finished = true
       }
-    default: break
+    case "content_block_stop", "message_stop", "ping", "error": break
+    default: hidden = true
     }
   }
 

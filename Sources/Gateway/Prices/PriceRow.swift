@@ -51,8 +51,9 @@ package struct PriceRow: Sendable, Equatable {
   package var tokensPerMessage: Int64
   /// Tokens that the provider adds for each tool's frame.
   package var tokensPerTool: Int64
-  /// Tokens that the provider adds once for a request that has tools.
-  package var tokensForTools: Int64
+  /// Tokens of a prompt that the provider adds by itself: once for a request that has tools, for each tool
+  /// whose shape is its own, and for an output format.
+  package var tokensPerPrompt: Int64
   /// The most tokens of input that the model takes.
   package var contextSize: Int64
   /// The most tokens that the model gives out.
@@ -65,7 +66,7 @@ package struct PriceRow: Sendable, Equatable {
   package init(
     provider: String, model: String, aliases: [String] = [], prices: TokenPrices,
     longContext: LongContext? = nil, tokensPerImage: Int64 = 4_800, tokensPerMessage: Int64 = 16,
-    tokensPerTool: Int64 = 64, tokensForTools: Int64 = 1_024, contextSize: Int64, maximumOutput: Int64,
+    tokensPerTool: Int64 = 64, tokensPerPrompt: Int64 = 1_024, contextSize: Int64, maximumOutput: Int64,
     effectiveFrom: Int64 = 0, source: String
   ) {
     self.provider = provider
@@ -76,7 +77,7 @@ package struct PriceRow: Sendable, Equatable {
     self.tokensPerImage = tokensPerImage
     self.tokensPerMessage = tokensPerMessage
     self.tokensPerTool = tokensPerTool
-    self.tokensForTools = tokensForTools
+    self.tokensPerPrompt = tokensPerPrompt
     self.contextSize = contextSize
     self.maximumOutput = maximumOutput
     self.effectiveFrom = effectiveFrom
