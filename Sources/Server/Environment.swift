@@ -1,6 +1,5 @@
 package import Admission
 package import AppAttest
-package import Gateway
 package import HTTPMessages
 
 /// Everything that the application takes from outside itself. The executable's Compose.swift gives the live
@@ -27,10 +26,9 @@ package struct Environment: Sendable {
   package var debugTokens: any DebugTokenStore
   /// Whether the database answers.
   package var isReady: @Sendable () async -> Bool
-  /// The providers: an HTTP client in the executable.
+  /// The providers: an HTTP client in the executable. It says what went wrong by `HTTPClientError`; of any
+  /// other error it is assumed that the request was written.
   package var upstream: any HTTPHandler
-  /// What an error of `upstream` means, and whether an octet of the request may have been written.
-  package var upstreamBreak: @Sendable (any Error) -> (UpstreamBreak, written: Bool)
 
   package init(
     configuration: Configuration, now: @escaping @Sendable () -> Int64,
@@ -39,8 +37,7 @@ package struct Environment: Sendable {
     offload: @escaping @Sendable (@escaping @Sendable () -> RegistrationVerdict) async -> RegistrationVerdict,
     log: @escaping @Sendable (String) -> Void, zone: [UInt8], keys: any DeviceKeyStore,
     ledger: any AdmissionLedger, debugTokens: any DebugTokenStore,
-    isReady: @escaping @Sendable () async -> Bool, upstream: any HTTPHandler,
-    upstreamBreak: @escaping @Sendable (any Error) -> (UpstreamBreak, written: Bool)
+    isReady: @escaping @Sendable () async -> Bool, upstream: any HTTPHandler
   ) {
     self.configuration = configuration
     self.now = now
@@ -55,6 +52,5 @@ package struct Environment: Sendable {
     self.debugTokens = debugTokens
     self.isReady = isReady
     self.upstream = upstream
-    self.upstreamBreak = upstreamBreak
   }
 }

@@ -32,13 +32,14 @@ actor ProviderCall {
     let answer: HTTPResponse
     do {
       answer = try await send()
-    } catch let error as CancellationError {
-      // It may have been written: nobody can tell any more.
-      _ = await perform(state.received(.requestWritten) + state.received(.clientLeft))
-      throw error
     } catch {
-      let (reason, written) = context.environment.upstreamBreak(error)
-      return await perform(state.received(.failed(reason, written: written))) ?? unanswered
+      let failure = UpstreamError(error)
+      if failure.isCancelled {
+        let written = failure.written ? state.received(.requestWritten) : []
+        _ = await perform(written + state.received(.clientLeft))
+        throw CancellationError()
+      }
+      return await perform(state.received(.failed(failure.reason, written: failure.written))) ?? unanswered
     }
     let stream = Self.stream(of: answer.body)
     upstream = stream
@@ -51,12 +52,13 @@ actor ProviderCall {
         if let response = await perform(state.received(.chunk(chunk))) { return response }
       }
       return await perform(state.received(.ended)) ?? unanswered
-    } catch let error as CancellationError {
-      _ = await perform(state.received(.clientLeft))
-      throw error
     } catch {
-      let (reason, _) = context.environment.upstreamBreak(error)
-      return await perform(state.received(.failed(reason, written: true))) ?? unanswered
+      let failure = UpstreamError(error)
+      if failure.isCancelled {
+        _ = await perform(state.received(.clientLeft))
+        throw CancellationError()
+      }
+      return await perform(state.received(.failed(failure.reason, written: true))) ?? unanswered
     }
   }
 
@@ -73,12 +75,13 @@ actor ProviderCall {
         } else {
           _ = await perform(state.received(.ended))
         }
-      } catch let error as CancellationError {
-        clientLeft()
-        throw error
       } catch {
-        let (reason, _) = context.environment.upstreamBreak(error)
-        _ = await perform(state.received(.failed(reason, written: true)))
+        let failure = UpstreamError(error)
+        if failure.isCancelled {
+          clientLeft()
+          throw CancellationError()
+        }
+        _ = await perform(state.received(.failed(failure.reason, written: true)))
       }
     }
   }
@@ -96,10 +99,9 @@ actor ProviderCall {
   private func send() async throws -> HTTPResponse {
     do {
       return try await context.environment.upstream.respond(to: target.request(call))
-    } catch let error as CancellationError {
-      throw error
     } catch {
-      guard !context.environment.upstreamBreak(error).written, !Task.isCancelled else { throw error }
+      let failure = UpstreamError(error)
+      guard !failure.written, !failure.isCancelled, !Task.isCancelled else { throw error }
       return try await context.environment.upstream.respond(to: target.request(call))
     }
   }

@@ -1,5 +1,4 @@
 import BramleyTesting
-import Gateway
 import HTTPMessages
 
 @testable import Server
@@ -24,8 +23,7 @@ struct BareServer {
         },
         background: { _ in }, offload: { $0() }, log: { lines.append($0) }, zone: [], keys: BrokenStore(),
         ledger: BrokenStore(), debugTokens: BrokenStore(), isReady: { isReady },
-        upstream: Handler { _ in HTTPResponse(status: 500) },
-        upstreamBreak: { _ in (.notConnected, written: false) }))
+        upstream: Handler { _ in HTTPResponse(status: 500) }))
   }
 
   func ask(

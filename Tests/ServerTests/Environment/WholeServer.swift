@@ -1,0 +1,157 @@
+import Admission
+import AppAttest
+import AppleSimulator
+import BramleyAPI
+import BramleyClient
+import BramleyTesting
+import Cryptography
+import Encodings
+import Gateway
+import HTTPMessages
+import SQL
+import Stores
+import Synchronization
+
+@testable import Server
+
+/// The whole of Bramley in memory: the real handler over a real database, simulated devices in front of it and
+/// a simulated Anthropic behind it.
+final class WholeServer: Sendable {
+  static let audience = "https://api.example.com"
+  static let app = SimulatedApp(id: "ABCDE12345.com.example.app", distribution: .appStore)
+  static let apiKey = "sk-ant-simulated-key-0123456789"
+
+  let clock: FixedClock
+  let authority: SimulatedAppleCA
+  let anthropic: SimulatedAnthropic
+  let database: Database
+  let ledger: SQLAdmissionLedger
+  let keys: SQLDeviceKeyStore
+  let debugTokens: SQLDebugTokenStore
+  let lines = Recorder<String>()
+  let upstreamRequests = Recorder<HTTPRequest>()
+  let background = BackgroundWork()
+  let server: Server
+
+  /// - Parameters:
+  ///   - upstream: what stands in the provider's place; nil for the simulated one.
+  ///   - broken: the ledger answers nothing.
+  init(
+    _ change: (inout Configuration) -> Void = { _ in },
+    upstream: (@Sendable (HTTPRequest) async throws -> HTTPResponse)? = nil, broken: Bool = false
+  ) async throws {
+    let clock = FixedClock(seconds: 1_796_040_000)
+    self.clock = clock
+    authority = try SimulatedAppleCA(now: clock.seconds)
+    let anthropic = SimulatedAnthropic(
+      apiKey: Self.apiKey, now: { clock.seconds },
+      sleep: { try await Task.sleep(for: min($0, .milliseconds(20))) })
+    self.anthropic = anthropic
+    database = try Database(.memory)
+    try await Schema.migrate(database, now: clock.now)
+    ledger = SQLAdmissionLedger(database)
+    keys = SQLDeviceKeyStore(database)
+    debugTokens = SQLDebugTokenStore(database)
+
+    var configuration = Configuration()
+    configuration.deployment = .production
+    configuration.attest.audiences = [Self.audience, "https://eu.example.com/base"]
+    configuration.attest.apps = [.init(appID: Self.app.id, environments: [.production])]
+    configuration.attest.simulatorRoot = .init(certificate: authority.root)
+    var provider = Configuration.Anthropic(apiKey: Secret(Self.apiKey))
+    provider.models = ["claude-haiku-4-5", "claude-sonnet-5-5"]
+    provider.aliases = ["fast": "claude-haiku-4-5"]
+    provider.policy = .session
+    configuration.anthropic = provider
+    configuration.burst = .init(requests: 1000, seconds: 1)
+    configuration.inFlight = 200
+    configuration.budgets = [.init(name: "money", subject: .key, limit: 1_000_000_000_000)]
+    change(&configuration)
+
+    let (lines, background, upstreamRequests) = (lines, background, upstreamRequests)
+    server = try Server(
+      Environment(
+        configuration: configuration, now: { clock.now }, uptime: { clock.now * 1_000_000 },
+        random: { SecureRandom.bytes($0) }, background: { background.run($0) }, offload: { $0() },
+        log: { lines.append($0) }, zone: [], keys: keys,
+        ledger: broken ? BrokenStore() : ledger, debugTokens: debugTokens, isReady: { true },
+        upstream: Handler { request in
+          upstreamRequests.append(request)
+          if let upstream { return try await upstream(request) }
+          return try await anthropic.respond(to: request)
+        }))
+  }
+
+  deinit { database.close() }
+
+  /// Sends to the public listener.
+  func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+    try await server.handler.respond(to: request)
+  }
+
+  /// A challenge for the purpose.
+  func challenge(_ purpose: String = "request") async throws -> String {
+    let response = try await send(
+      HTTPRequest(method: .get, target: "/attest/v1/challenge?purpose=\(purpose)", peer: "192.0.2.9"))
+    return try await response.json["challenges"]?.elements?.first?["challenge"]?.string ?? "none"
+  }
+
+  /// A phone that is registered.
+  func phone(app: SimulatedApp = WholeServer.app) async throws -> Phone {
+    let phone = try await Phone(self, app: app)
+    _ = try await phone.register()
+    return phone
+  }
+
+  /// The SDK on a new phone.
+  func client() throws -> BramleyClient {
+    let clock = clock
+    let device = try SimulatedDevice(authority: authority, app: Self.app, now: { clock.seconds })
+    let server = server
+    return try BramleyClient(
+      baseURL: Self.audience,
+      transport: Handler { request in
+        var request = request
+        request.peer = "192.0.2.7"
+        return try await server.handler.respond(to: request)
+      }, attestation: device, storage: InMemoryKeyIDStorage(), now: { clock.seconds })
+  }
+
+  /// What the ledger has booked, once all that runs in the background is done.
+  func usage() async throws -> [UsageRecord] {
+    await background.drain()
+    return try await SQLUsageReport(database).usage(from: 0, to: .max, limit: 1000)
+  }
+
+  /// What is left for a key under a rule, counts and money.
+  func remaining(_ phone: Phone, _ rule: String) async throws -> Int64? {
+    await background.drain()
+    let plan = ChargePlan(configuration: server.configuration, zone: .utc)
+    let charges = plan.charges(
+      .paid(reserve: 0), evidence: .assertion(keyID: phone.key, counter: 1, challenge: nil), address: "x",
+      now: clock.now)
+    return try await ledger.remaining(keyID: phone.key, charges: charges, now: clock.now)
+      .first { $0.rule == rule }?.remaining
+  }
+}
+
+/// Runs what the server leaves behind a request, and waits for it where a test asks.
+final class BackgroundWork: Sendable {
+  private let running = Mutex<[Task<Void, Never>]>([])
+
+  func run(_ work: @escaping @Sendable () async -> Void) {
+    let task = Task { await work() }
+    running.withLock { $0.append(task) }
+  }
+
+  func drain() async {
+    while true {
+      let tasks = running.withLock { tasks in
+        defer { tasks = [] }
+        return tasks
+      }
+      if tasks.isEmpty { return }
+      for task in tasks { await task.value }
+    }
+  }
+}
