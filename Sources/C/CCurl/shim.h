@@ -1,4 +1,7 @@
 #pragma once
+// What the C library declares stays its module's: included again here it would become ours in some builds, and
+// files that import Glibc alone would not find it.
+#pragma clang module import SwiftGlibc
 // Swift cannot call variadic functions: each wrapper below fixes the type of the third argument, so libcurl's
 // own macros that check it have nothing to check.
 #define CURL_DISABLE_TYPECHECK

@@ -1,4 +1,7 @@
 #pragma once
+// What the C library declares stays its module's: included again here it would become ours in some builds, and
+// files that import Glibc alone would not find it.
+#pragma clang module import SwiftGlibc
 // The Glibc module leaves these headers out.
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
