@@ -20,12 +20,9 @@ func fuzzAuthenticatorData(_ bytes: [UInt8]) {
 }
 
 func fuzzAttestation(_ bytes: [UInt8]) {
-  let evaluation = AttestationEvaluation(
-    bytes,
-    AttestationEvaluation.Expectation(
-      apps: [app], clientDataHash: hash, keyID: hash, anchors: TrustAnchors.apple.attestation,
-      now: 1_800_000_000))
-  for check in AttestationCheck.allCases { _ = evaluation.outcome(of: check) }
+  let inspection = Inspection.attestation(
+    bytes, appID: app.id, clientDataHash: hash, keyID: hash, now: 1_800_000_000)
+  precondition(!inspection.holds, "the inspection of a forged attestation holds")
   let verified = try? AttestationVerifier(apps: [app]).verify(
     bytes, clientDataHash: hash, keyID: hash, now: 1_800_000_000)
   precondition(verified == nil, "a forged attestation is taken")
@@ -50,8 +47,8 @@ private let hash = SHA256.hash("fuzz")
 
 /// A key whose private half nobody keeps.
 private let key: P256.PublicKey = {
-  guard let made = try? P256.PrivateKey() else { fatalError("no key") }
-  return made.publicKey
+  guard let made = try? P256.PrivateKey().publicKey else { fatalError("no key") }
+  return made
 }()
 
 private let deviceKey = DeviceKey(

@@ -25,7 +25,9 @@ func fuzzServerSentEvents(_ bytes: [UInt8]) {
 func fuzzJSON(_ bytes: [UInt8]) {
   guard let node = try? JSONReader.read(bytes) else { return }
   let written = node.value.bytes
-  guard let again = try? JSONReader.read(written) else { preconditionFailure("what was written does not read") }
+  guard let again = try? JSONReader.read(written) else {
+    preconditionFailure("what was written does not read")
+  }
   precondition(again.value == node.value, "what was written reads differently")
 }
 
