@@ -1,4 +1,3 @@
-import Encodings
 import Gateway
 import HTTPMessages
 import Testing
@@ -94,18 +93,5 @@ struct AnthropicErrorsTests {
     #expect(!Self.judge(504).unbilled)
     #expect(Self.judge(599).error.status == 502)
     #expect(!Self.judge(599).unbilled)
-  }
-
-  @Test("An error stands in Anthropic's envelope, with the code where SDKs look for it")
-  func envelope() {
-    let error = ProviderError(status: 429, type: "rate_limit_error", code: "quota", message: "a \"b\"")
-    #expect(
-      Example.anthropic().errorBody(error, requestID: "req").text
-        == #"{"type":"error","error":{"type":"rate_limit_error","message":"a \"b\"","details":{"error_code":"quota"}},"request_id":"req"}"#
-    )
-    let response = Example.anthropic().errorResponse(error, requestID: "req")
-    #expect(response.status == 429)
-    #expect(response.fields["request-id"] == "req")
-    #expect(response.fields["cache-control"] == "no-store")
   }
 }

@@ -7,46 +7,6 @@ struct QuotaTests {
   private static let now: Int64 = 1_796_000_000_000
   private static let day = Window(id: "2026-11-30", start: now - 3_600_000, end: now + 40_211_000)
 
-  @Test("Lines come in the order in flight, burst, counts, money, for every subject")
-  func lines() throws {
-    let burst = try #require(BurstRule(name: "burst", subject: .key, count: 5, seconds: 60, burst: 3))
-    let plan = QuotaPlan(
-      inFlight: [InFlightRule(name: "parallel", subject: .key, limit: 2)], bursts: [burst],
-      quotas: [
-        QuotaRule(name: "budget", subject: .app, unit: .money, period: .month(.utc), limit: 5),
-        QuotaRule(name: "daily", subject: .key, period: .day(.utc), limit: 20),
-        QuotaRule(name: "daily", subject: .user, period: .day(.utc), limit: 30),
-        QuotaRule(name: "spend", subject: .everyone, unit: .money, period: .lifetime, limit: 9),
-      ])
-    let lines = plan.lines(at: Self.now, reserve: 77)
-    #expect(lines.map(\.rule) == ["parallel", "burst", "daily", "daily", "budget", "spend"])
-    #expect(lines.map(\.subject) == [.key, .key, .key, .user, .app, .everyone])
-    #expect(lines.map(\.amount) == [1, 1, 1, 1, 77, 77])
-    #expect(lines[1].limit == .burst(interval: 12_000_000_000, burst: 3))
-    guard case .window(_, let limit, let held) = lines[4].limit else {
-      Issue.record("no window")
-      return
-    }
-    #expect(limit == 5 && held)
-    #expect(plan.lines(at: Self.now, reserve: nil).count == 4)
-    #expect(plan.lines(at: Self.now, reserve: nil, counted: false).map(\.rule) == ["parallel", "burst"])
-  }
-
-  @Test("A burst rule that cannot be counted with is none")
-  func burstRules() {
-    func rule(_ count: Int64, _ seconds: Int64, _ burst: Int64) -> BurstRule? {
-      BurstRule(name: "b", subject: .key, count: count, seconds: seconds, burst: burst)
-    }
-    #expect(rule(0, 1, 1) == nil)
-    #expect(rule(1, 0, 1) == nil)
-    #expect(rule(1, 1, 0) == nil)
-    #expect(rule(-1, 1, 1) == nil)
-    #expect(rule(1, .max, 1) == nil)
-    #expect(rule(1, 86_400, .max) == nil)
-    #expect(rule(3, 1, 1)?.interval == 333_333_334)
-    #expect(rule(.max, 1, 1)?.interval == 1)
-  }
-
   @Test("RateLimit and RateLimit-Policy say requests, the true length of the window, and no money")
   func fields() {
     let fields = QuotaFields.fields(

@@ -1,18 +1,7 @@
-package import Encodings
+import Encodings
 package import HTTPMessages
 
 extension Anthropic {
-  /// `{"type":"error","error":{"type","message","details":{"error_code"}},"request_id"}`: SDKs show all of it.
-  package func errorBody(_ error: ProviderError, requestID: String?) -> JSONValue {
-    let inner: JSONValue = [
-      "type": .string(error.type), "message": .string(error.message),
-      "details": ["error_code": .string(error.code)],
-    ]
-    var members: [(String, JSONValue)] = [("type", "error"), ("error", inner)]
-    if let requestID { members.append(("request_id", .string(requestID))) }
-    return .object(members)
-  }
-
   /// The statuses for which Anthropic bills nothing.
   private static let unbilled: Set<Int> = [
     400, 401, 402, 403, 404, 405, 409, 413, 415, 422, 429, 500, 502, 503, 529,

@@ -70,7 +70,7 @@ struct AnthropicStreamMeter: UsageMeter {
 /// Reads usage from a whole Messages answer, once it has ended.
 struct AnthropicBodyMeter: UsageMeter {
   /// A longer answer is not kept, and so has no usage.
-  private static let limit = 32 << 20
+  private static let limit = 8 << 20
 
   let unsplitWritesAreLong: Bool
   private var body: [UInt8] = []

@@ -1,4 +1,3 @@
-package import Encodings
 package import HTTPMessages
 
 /// What Bramley knows of one AI provider: its paths and policy, its usage figures, its errors. A provider is
@@ -22,20 +21,6 @@ package protocol Provider: Sendable {
 
   /// What a non-2xx answer of the provider means: what the app is told, and what the operator.
   func judge(status: Int, fields: HTTPFields, body: [UInt8], scrubber: SecretScrubber) -> UpstreamFailure
-
-  /// An error in the provider's own envelope.
-  func errorBody(_ error: ProviderError, requestID: String?) -> JSONValue
-}
-
-extension Provider {
-  /// A whole answer that carries an error in the provider's envelope.
-  package func errorResponse(_ error: ProviderError, requestID: String? = nil) -> HTTPResponse {
-    var fields: HTTPFields = ["content-type": "application/json", "cache-control": "no-store"]
-    if let requestID { fields.append("request-id", requestID) }
-    for line in error.fields.lines { fields[line.name] = line.value }
-    return HTTPResponse(
-      status: error.status, fields: fields, body: HTTPBody(errorBody(error, requestID: requestID).bytes))
-  }
 }
 
 /// A request for a provider as it came, after admission's evidence was checked.

@@ -135,7 +135,8 @@ package struct ProxyState: Sendable {
     case .streaming(let streamed):
       meter?.read(octets)
       guard let passed = filter.pass(octets) else {
-        return [.cut, .cancelUpstream, .alarm(.secretInAnswer)] + settled(streamed: streamed)
+        return [.cut, .cancelUpstream, .alarm(.secretInAnswer)]
+          + settled(meter?.reading ?? MeterReading(), streamed: streamed)
       }
       return passed.isEmpty ? [] : [.forward(passed)]
     }
@@ -151,9 +152,10 @@ package struct ProxyState: Sendable {
     case .streaming(let streamed):
       let rest = filter.end()
       let forwarded: [Action] = rest.isEmpty ? [] : [.forward(rest)]
-      let unread = call.price != nil && (meter?.reading.completeness ?? .nothing) != .final
-      let alarm: [Action] = unread ? [.alarm(.usageUnreadable(model: call.model))] : []
-      return forwarded + settled(streamed: streamed) + alarm + [.finish]
+      let reading = meter?.reading ?? MeterReading()
+      let isUnread = call.price != nil && reading.completeness != .final
+      let alarm: [Action] = isUnread ? [.alarm(.usageUnreadable(model: call.model))] : []
+      return forwarded + settled(reading, streamed: streamed) + alarm + [.finish]
     }
   }
 
@@ -171,7 +173,8 @@ package struct ProxyState: Sendable {
   private mutating func failed(_ reason: UpstreamBreak) -> [Action] {
     switch phase {
     case .over: return []
-    case .streaming(let streamed): return settled(streamed: streamed) + [.cut]
+    case .streaming(let streamed):
+      return settled(meter?.reading ?? MeterReading(), streamed: streamed) + [.cut]
     case .failing(let status, let fields, let body):
       // The head was read: what it said holds.
       return judged(status, fields, body)
@@ -186,7 +189,8 @@ package struct ProxyState: Sendable {
   private mutating func abandoned(answer: ProviderError?) -> [Action] {
     switch phase {
     case .over: return []
-    case .streaming(let streamed): return [.cut, .cancelUpstream] + settled(streamed: streamed)
+    case .streaming(let streamed):
+      return [.cut, .cancelUpstream] + settled(meter?.reading ?? MeterReading(), streamed: streamed)
     case .failing(let status, let fields, let body):
       let actions = [.cancelUpstream] + judged(status, fields, body)
       return answer == nil ? actions.filter { !$0.isAnswer } : actions
@@ -197,9 +201,8 @@ package struct ProxyState: Sendable {
     }
   }
 
-  private mutating func settled(streamed: Bool) -> [Action] {
+  private mutating func settled(_ reading: MeterReading, streamed: Bool) -> [Action] {
     phase = .over
-    let reading = meter?.reading ?? MeterReading()
     let settlement = call.settlement(of: reading, streamed: streamed)
     guard settlement.cost > call.reserve else { return [.settle(settlement)] }
     return [
