@@ -1,8 +1,9 @@
 import AppAttest
-import AppleSimulator
 import Cryptography
 import Encodings
 import Testing
+
+@testable import AppleSimulator
 
 /// What no published artefact has: every shape, and every step of Apple's list wrong by itself under a
 /// signature that holds.
@@ -99,5 +100,27 @@ struct SimulatedAttestationTests {
     #expect(throws: AttestationError.extensionPolicy) {
       try verify(said, policy: ExtensionPolicy(bundleVersions: ["6"]))
     }
+  }
+
+  @Test("a Mac's key must have the access control list that Apple's page demands")
+  func accessControl() async throws {
+    var system = SimulatedSystem.macOS27
+    system.hasAccessControl = false
+    let made = try await attest(system, flaw: nil, distribution: .developerID)
+    #expect(throws: AttestationError.accessControlMismatch) { try verify(made) }
+  }
+
+  @Test("a certificate that names another app than the authenticator data is refused")
+  func certificateApp() async throws {
+    let authority = try SimulatedAppleCA(now: Self.now)
+    let key = try P256.PrivateKey()
+    let other = SimulatedApp(id: "TEAM123456.com.example.other", distribution: .appStore)
+    var draft = AttestationDraft(
+      app: other, system: .iOS26, point: key.point, clientDataHash: hash, issuedAt: Self.now, risk: 1)
+    draft.data.relyingParty = SHA256.hash("TEAM123456.com.example.app")
+    let device = try SimulatedDevice(authority: authority, app: other) { Self.now }
+    let keyID = Base64.encode(SHA256.hash(key.point))
+    let made = (authority: authority, device: device, keyID: keyID, attestation: try draft.object(authority))
+    #expect(throws: AttestationError.certificateAppMismatch) { try verify(made) }
   }
 }
