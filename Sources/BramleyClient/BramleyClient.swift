@@ -26,6 +26,11 @@ public actor BramleyClient: HTTPHandler {
     public var registrationCoolDown: Int64 = 600
     /// Whether plain http is taken for other hosts than this machine.
     public var allowsPlainHTTP = false
+    #if DEBUG
+      /// Sent in place of an attestation, for Xcode's simulator: `bramley keys debug create` makes one. It does
+      /// not exist in release builds, so that no token gets into one (RULES §6.5).
+      public var debugToken: String?
+    #endif
 
     /// The usual.
     public init() {}
@@ -77,6 +82,13 @@ public actor BramleyClient: HTTPHandler {
   /// The same with a choice of evidence.
   public func respond(to request: HTTPRequest, with evidence: Evidence) async throws -> HTTPResponse {
     let exchange = try await AttestedExchange(request, hash: attestation.sha256)
+    #if DEBUG
+      if let token = options.debugToken {
+        var request = exchange.request
+        request.fields[AttestFields.session] = token
+        return try await sendPlain(request)
+      }
+    #endif
     return switch evidence {
     case .assertion: try await send(exchange, tag: .request)
     case .session: try await sendWithSession(exchange)
@@ -95,6 +107,15 @@ public actor BramleyClient: HTTPHandler {
     let response = try await transport.respond(to: request)
     if let next = response.fields[AttestFields.nextChallenge] { pool.add(next: next, now: now()) }
     return response
+  }
+}
+
+extension BramleyClient.Options: CustomStringConvertible, CustomReflectable {
+  /// Without the debug token.
+  public var description: String { "Options(audience: \(audience ?? "the base URL"))" }
+  /// Without the debug token.
+  public var customMirror: Mirror {
+    Mirror(self, children: ["audience": audience as Any, "prefetch": prefetch as Any])
   }
 }
 

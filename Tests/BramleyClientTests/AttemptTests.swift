@@ -177,4 +177,21 @@ struct AttemptTests {
       #expect(await server.count("GET /attest/v1/challenge") == before + 1)
     }
   }
+
+  #if DEBUG
+    @Test("RULES §6.5: a debug token goes in place of an attestation, and is not shown")
+    func debugToken() async throws {
+      var options = BramleyClient.Options()
+      options.debugToken = "bdt_secret"
+      let bench = try Bench(options: options)
+      let refused = try await bench.post()
+      #expect(refused.status == 401)
+      #expect(try await bench.code(refused) == .invalidSession)
+      #expect(await bench.device.generated == 0)
+      #expect(await bench.server.log == ["POST /thing?x=%20y"])
+      var dumped = "\(options)"
+      dump(options, to: &dumped)
+      #expect(!dumped.contains("secret"))
+    }
+  #endif
 }
