@@ -98,7 +98,7 @@ let package = Package(
     test(
       "BramleyClient",
       ["AppleSimulator", "BramleyAPI", "Cryptography", "Encodings", "HTTPMessages"]),
-    test("bramley"),
+    test("bramley", ["Encodings", "HTTPMessages", "System"]),
     .testTarget(
       name: "EndToEndTests",
       dependencies: ["BramleyTesting", "Encodings", "System"],

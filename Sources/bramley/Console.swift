@@ -2,21 +2,30 @@ import System
 
 /// Where a command speaks: results on stdout, everything else on stderr.
 struct Console: Sendable {
+  private let output: @Sendable ([UInt8]) -> Void
+  private let errors: @Sendable ([UInt8]) -> Void
+
+  /// The process's own streams. A reader that has gone is no reason to fail: the next command of a pipe has
+  /// seen enough.
+  init() {
+    output = { try? Files.writeAll($0, to: 1) }
+    errors = { try? Files.writeAll($0, to: 2) }
+  }
+
+  /// Somewhere else.
+  init(output: @escaping @Sendable ([UInt8]) -> Void, errors: @escaping @Sendable ([UInt8]) -> Void) {
+    self.output = output
+    self.errors = errors
+  }
+
   /// Writes a line of the result.
   func print(_ line: String = "") { write(line + "\n") }
 
   /// Writes a piece of the result at once, as a stream does.
-  func write(_ text: String) { write(Array(text.utf8)) }
+  func write(_ text: String) { output(Array(text.utf8)) }
 
-  /// Writes a piece of the result at once. A reader that has gone is no reason to fail: the next command of a
-  /// pipe has seen enough.
-  func write(_ bytes: [UInt8]) { try? Files.writeAll(bytes, to: 1) }
-
-  /// Says what a step that may take over a second is about, before it begins.
-  func progress(_ line: String) { note(line) }
-
-  /// Writes a line for the person at the terminal.
-  func note(_ line: String) { try? Files.writeAll(Array((line + "\n").utf8), to: 2) }
+  /// Writes a line for the person at the terminal: what a step that takes a while is about, or a hint.
+  func note(_ line: String) { errors(Array((line + "\n").utf8)) }
 
   /// Writes an error as one line.
   func fail(_ message: String) {

@@ -50,9 +50,8 @@ enum Help {
     return text + "\n" + exitCodes
   }
 
-  private static let exitCodes = paragraph(
-    ExitCode.allCases.map { "\($0.rawValue) \($0.meaning)" }.joined(separator: "; ") + ".",
-    after: "Exit codes: ")
+  private static let exitCodes =
+    "Exit codes:\n" + table(ExitCode.allCases.map { ("\($0.rawValue)", $0.meaning) })
 
   /// Two columns.
   private static func table(_ rows: [(String, String)]) -> String {

@@ -10,8 +10,11 @@ protocol Command: Sendable {
 
 /// Every command, in the order of the help.
 let allCommands: [any Command.Type] = [
-
-  ]
+  Dev.self, Serve.self,
+  Ask.self, Proxy.self, BuyToken.self,
+  InspectAttestation.self, InspectAssertion.self, InspectReceipt.self,
+  CreateDebugKey.self, ListDebugKeys.self, RevokeDebugKey.self,
+]
 
 /// Why a command ended without doing what it was asked.
 struct CommandFailure: Error, Equatable {

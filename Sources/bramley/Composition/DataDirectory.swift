@@ -36,3 +36,10 @@ struct DataDirectory: Sendable, Equatable {
     }
   }
 }
+
+extension ParsedArguments {
+  /// The data directory of `dev` and of the simulated phones: `--data`, or the default.
+  var dataDirectory: DataDirectory {
+    value("data").map { DataDirectory(path: $0) } ?? .forDevelopment(CurrentProcess.environment)
+  }
+}

@@ -1,0 +1,116 @@
+import AppAttest
+import AppleSimulator
+import Cryptography
+import Encodings
+import Server
+import System
+import Transport
+
+/// `bramley dev`
+struct Dev: Command {
+  static let syntax = CommandSyntax(
+    words: ["dev"], summary: "Run a server with everything simulated, and say what to try.",
+    options: [
+      .init(
+        name: "listen", value: "ADDRESS", summary: "IP address and port", fallback: "\(defaultAddress)"),
+      .init(
+        name: "data", value: "DIR", summary: "where the database and the simulated phones are kept",
+        fallback: DataDirectory.developmentDefault),
+      .init(
+        name: "daily", value: "N", summary: "requests that a phone may make a day",
+        fallback: "\(defaultDaily)"),
+    ],
+    discussion: """
+      Apple is simulated by an authority that is made for the data directory, Claude by a program that
+      answers from the prompt alone: no account, no key and no network are needed. The database is
+      marked, so that no server in production takes it.
+      """)
+
+  private static let defaultAddress = ListenAddress(host: "127.0.0.1", port: 8080)
+  private static let defaultDaily: Int64 = 20
+
+  private let listen: ListenAddress
+  private let data: DataDirectory
+  private let daily: Int64
+
+  init(_ arguments: ParsedArguments) throws(UsageError) {
+    listen =
+      try arguments.value("listen", expected: "an IP address and a port such as 127.0.0.1:8080") { text in
+        ListenAddress(text).flatMap { $0.port == 0 ? nil : $0 }
+      } ?? Self.defaultAddress
+    data = arguments.dataDirectory
+    daily =
+      try arguments.value("daily", expected: "a number from 1 to 1000000") { text in
+        Int64(text).flatMap { (1...1_000_000).contains($0) ? $0 : nil }
+      } ?? Self.defaultDaily
+  }
+
+  func run(_ console: Console) async throws -> ExitCode {
+    let authority = try SimulatedApple.authority(in: data)
+    let key = "simulated-" + Base64.encodeURL(Cryptography.SecureRandom.bytes(16))
+    let parts = try await Compose(configuration(authority, key: key), use: .simulation)
+    let provider = SimulatedAnthropic(
+      apiKey: key, now: { WallClock.seconds },
+      sleep: { [loops = parts.loops] in try await loops.currentOrNext().sleep(for: $0) })
+    let server = try Server(try parts.environment(upstream: provider))
+    let live = try await LiveServer(server, parts)
+    tour(console, metrics: "http://\(live.adminListener.addresses[0])/metrics")
+    try await live.run(console)
+    return .success
+  }
+
+  private func configuration(_ authority: SimulatedAppleCA, key: String) -> Configuration {
+    var configuration = Configuration()
+    configuration.deployment = .development
+    configuration.listen = listen
+    configuration.adminListen = ListenAddress(host: "127.0.0.1", port: 0)
+    configuration.data = data.path
+    configuration.attest.audiences = [base, "http://localhost:\(listen.port)"]
+    configuration.attest.apps = [
+      .init(appID: SimulatedApple.app.id, environments: [.development, .production])
+    ]
+    configuration.attest.simulatorRoot = .init(certificate: authority.root)
+    var provider = Configuration.Anthropic(apiKey: Secret(key))
+    provider.models = SimulatedModel.all.map(\.id)
+    provider.policy = .session
+    configuration.anthropic = provider
+    configuration.quotas = [.init(name: "daily", subject: .key, limit: daily)]
+    configuration.burst = .init(requests: 60, seconds: 60)
+    return configuration
+  }
+
+  private var base: String { "http://\(listen)" }
+
+  private func tour(_ console: Console, metrics: String) {
+    let program = CommandLine.arguments.first ?? "bramley"
+    let options =
+      ([] as [String])
+      + (listen == Self.defaultAddress ? [] : ["--server \(base)"])
+      + (data == .forDevelopment(CurrentProcess.environment) ? [] : ["--data \(data.path)"])
+    let more = options.map { " " + $0 }.joined()
+    console.print(
+      """
+      Bramley is at \(base), with a simulated Apple and a simulated Claude.
+      Each simulated phone may ask \(daily) times a day. What is kept is in \(data.path)
+
+      Try, in another terminal:
+
+        \(program) simulate ask "What is an apple?"\(more)
+            A simulated iPhone makes a key, proves itself, and streams an answer.
+
+        \(program) simulate ask "[simulate: error 529] hello"\(more)
+            The provider is overloaded. Its other moods: docs/simulator.md
+
+        \(program) simulate proxy\(more)
+            Plays the phone for official SDKs: base_url="http://127.0.0.1:8081/ai/anthropic"
+
+        \(program) simulate token\(more)
+            Buys a session token, for SDKs whose headers are fixed.
+
+        curl \(base)/attest/v1/challenge
+        curl \(metrics)
+
+      Control-C ends it.
+      """)
+  }
+}

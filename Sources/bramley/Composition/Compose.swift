@@ -1,0 +1,89 @@
+import Admission
+import AppAttest
+import Cryptography
+import Encodings
+import Gateway
+import HTTPMessages
+import SQL
+import Server
+import Stores
+import System
+import Transport
+
+/// The composition root: the one place that names the live clock, the source of randomness, the database, the
+/// network and the log, and hands them to the application.
+struct Compose: Sendable {
+  let configuration: Configuration
+  let loops: EventLoopGroup
+  let background: BackgroundTasks
+  let database: Database
+
+  /// Starts the loops and opens the database.
+  init(_ configuration: Configuration, use: StoredState.Use) async throws {
+    self.configuration = configuration
+    loops = try EventLoopGroup(loops: EventLoopGroup.processors)
+    background = BackgroundTasks(on: loops)
+    database = try await StoredState.open(DataDirectory(path: configuration.data), use: use)
+  }
+
+  /// The network's providers.
+  func network() throws -> any HTTPHandler {
+    var settings = HTTPClientConfiguration()
+    settings.diagnose = { authority, text in
+      Self.log("upstream", [("authority", .string(authority)), ("text", .string(text))])
+    }
+    return try HTTPClient(on: loops, settings)
+  }
+
+  /// The application over these parts and an upstream.
+  func environment(upstream: any HTTPHandler) throws -> Environment {
+    guard let zone = ZoneFiles.read(configuration.timeZone) else {
+      throw CommandFailure(
+        message: "there is no time zone \(configuration.timeZone) here; install the package tzdata",
+        code: .configuration)
+    }
+    return Environment(
+      configuration: configuration,
+      now: { WallClock.milliseconds },
+      uptime: { MonotonicTime.now.nanoseconds },
+      random: { Cryptography.SecureRandom.bytes($0) },
+      background: { [background] work in background.start(work) },
+      offload: { work in
+        await withTaskExecutorPreference(globalConcurrentExecutor) { work() }
+      },
+      log: Self.log,
+      zone: zone,
+      keys: SQLDeviceKeyStore(database),
+      ledger: SQLAdmissionLedger(database),
+      debugTokens: SQLDebugTokenStore(database),
+      isReady: { [database] in (try? await database.read { _ in true }) ?? false },
+      upstream: upstream,
+      upstreamBreak: Self.meaning)
+  }
+
+  /// Writes a line of the log to stderr.
+  static let log: @Sendable (String) -> Void = { line in
+    try? Files.writeAll(Array((line + "\n").utf8), to: 2)
+  }
+
+  /// Writes an error that the application does not see.
+  static func log(_ event: String, _ members: [(String, JSONValue)]) {
+    let head: [(String, JSONValue)] = [
+      ("time", .string(CivilTime(secondsSince1970: WallClock.seconds).rfc3339)), ("level", "error"),
+      ("event", .string(event)),
+    ]
+    log(JSONValue.object(head + members).text)
+  }
+
+  /// What an error of the upstream means for the call.
+  private static let meaning: @Sendable (any Error) -> (UpstreamBreak, written: Bool) = { error in
+    guard let error = error as? HTTPClientError else { return (.connectionLost, true) }
+    switch error {
+    case .invalidRequest, .connect, .addressForbidden, .tls, .timedOut(.connect):
+      return (.notConnected, error.requestWritten)
+    case .timedOut: return (.timedOut, error.requestWritten)
+    case .invalidResponse: return (.protocolError, error.requestWritten)
+    case .interrupted, .requestBody, .cancelled, .stopped: return (.connectionLost, error.requestWritten)
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import Encodings
+import HTTPMessages
+import SQL
+import Server
+import System
+import Transport
+
+/// A server that runs: its parts, its listeners and its jobs.
+struct LiveServer: Sendable {
+  private let parts: Compose
+  let listener: HTTPServer
+  let adminListener: HTTPServer
+
+  /// How long running answers may go on after the server was asked to stop.
+  private static let patience = Duration.seconds(30)
+
+  /// Binds both listeners and starts the jobs.
+  init(_ server: Server, _ parts: Compose) async throws {
+    self.parts = parts
+    var settings = HTTPServer.Configuration()
+    settings.onFailure = { Compose.log("handler", [("kind", .string("\(type(of: $0))"))]) }
+    let configuration = parts.configuration
+    listener = try await Self.listen(server.handler, on: configuration.listen, parts.loops, settings)
+    adminListener = try await Self.listen(
+      server.adminHandler, on: configuration.adminListen, parts.loops, settings)
+    for job in server.jobs { parts.background.every(.seconds(job.interval), job.run) }
+  }
+
+  private static func listen(
+    _ handler: any HTTPHandler, on address: ListenAddress, _ loops: EventLoopGroup,
+    _ settings: HTTPServer.Configuration
+  ) async throws -> HTTPServer {
+    let text = address.host == "localhost" ? "127.0.0.1:\(address.port)" : "\(address)"
+    guard let socket = SocketAddress(text) else {
+      throw CommandFailure(message: "\(address) is no address to listen on", code: .configuration)
+    }
+    do {
+      return try await HTTPServer(handler, on: [socket], loops: loops, configuration: settings)
+    } catch {
+      throw CommandFailure(message: "cannot listen on \(address): \(error)")
+    }
+  }
+
+  /// Serves until SIGTERM or SIGINT, then lets running answers end. A second signal ends it at once.
+  func run(_ console: Console) async throws {
+    let signals = try Signals(on: parts.loops.next())
+    repeat {} while try await signals.next() == .hangUp
+    console.note("stopping: running answers may end, for \(Self.patience.components.seconds) seconds at most")
+    await withTaskGroup { group in
+      group.addTask { await finish() }
+      group.addTask {
+        while let signal = try? await signals.next() {
+          if signal != .hangUp { CurrentProcess.exit(ExitCode.failure.rawValue) }
+        }
+      }
+      await group.next()
+      group.cancelAll()
+    }
+    // Only now: whoever waits on a loop could not be told any more.
+    parts.loops.stop()
+  }
+
+  /// Takes no new connection, waits for running answers and their settlements, and closes the database.
+  private func finish() async {
+    await listener.shutdown(within: Self.patience)
+    _ = await parts.background.drain(within: .seconds(10))
+    await adminListener.shutdown(within: .seconds(1))
+    parts.database.close()
+  }
+}

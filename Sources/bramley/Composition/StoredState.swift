@@ -1,0 +1,52 @@
+import SQL
+import Server
+import Stores
+import System
+
+/// The database of a data directory.
+enum StoredState {
+  /// What it is opened for.
+  enum Use: Sendable, Equatable {
+    /// `dev`: marks it for good, since keys of the simulated Apple are in it.
+    case simulation
+    /// `serve` in production: refuses one that is marked (RULES §1.6).
+    case production
+    /// Anything else.
+    case development
+  }
+
+  private static let mark = "used_by_dev"
+
+  /// Opens it, brings its schema up to date, and checks or sets the mark.
+  static func open(_ data: DataDirectory, use: Use) async throws -> Database {
+    try data.create()
+    let database: Database
+    do {
+      database = try Database(.file(data.database))
+    } catch {
+      throw CommandFailure(message: "\(error)")
+    }
+    do {
+      try await Schema.migrate(database, now: WallClock.seconds)
+      switch use {
+      case .simulation: try await database.setMeta(mark, "yes")
+      case .development: break
+      case .production:
+        guard try await database.meta(mark) == nil else {
+          throw CommandFailure(
+            message: "\(data.database) was used by `bramley dev` and may hold keys of simulated phones; "
+              + "production needs a data directory of its own", code: .configuration)
+        }
+      }
+      return database
+    } catch {
+      database.close()
+      throw error
+    }
+  }
+
+  /// What a configuration opens it for.
+  static func use(_ configuration: Configuration) -> Use {
+    configuration.deployment == .production ? .production : .development
+  }
+}

@@ -1,0 +1,62 @@
+import AppleSimulator
+import BramleyClient
+import HTTPMessages
+import System
+import Transport
+
+/// A simulated phone with the SDK in it, pointed at a server: what the commands of `simulate` share.
+struct SimulatedPhone: Sendable {
+  /// Their options.
+  static func options(device: String) -> [CommandSyntax.Option] {
+    [
+      .init(name: "server", value: "URL", summary: "the server's base URL", fallback: defaultServer),
+      .init(
+        name: "data", value: "DIR", summary: "where the simulated Apple and the phones are kept",
+        fallback: DataDirectory.developmentDefault),
+      .init(name: "device", value: "NAME", summary: "which simulated phone", fallback: device),
+    ]
+  }
+
+  private static let defaultServer = "http://127.0.0.1:8080"
+
+  let server: String
+  let client: BramleyClient
+  let loops: EventLoopGroup
+
+  /// The phone that the arguments name, made when there is none.
+  init(_ arguments: ParsedArguments, device fallback: String) throws {
+    let name =
+      try arguments.value("device", expected: "a name of letters, digits, dots, hyphens and underscores") {
+        StoredDevice.isName($0) ? $0 : nil
+      } ?? fallback
+    let data = arguments.dataDirectory
+    server = arguments.value("server") ?? Self.defaultServer
+    let authority = try SimulatedApple.authority(in: data)
+    let device = try StoredDevice(named: name, in: data, authority: authority)
+    loops = try EventLoopGroup(loops: 1)
+    var options = BramleyClient.Options()
+    // A simulated attestation costs nothing.
+    options.registrationCoolDown = 1
+    options.allowsPlainHTTP = true
+    client = try BramleyClient(
+      baseURL: server, transport: try HTTPClient(on: loops), attestation: device,
+      storage: StoredKeyID(device: name, server: server, in: data), options: options,
+      now: { WallClock.seconds })
+  }
+
+  /// Registers the phone, if it is not registered.
+  func register() async throws {
+    try await reaching { try await client.register() }
+  }
+
+  /// What the body throws, said plainly where the server cannot be reached.
+  func reaching<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
+    do {
+      return try await body()
+    } catch let error as HTTPClientError where error == .connect {
+      throw CommandFailure(message: "nobody answers at \(server); is the server running?")
+    } catch let error as HTTPClientError {
+      throw CommandFailure(message: "\(server): \(error)")
+    }
+  }
+}
