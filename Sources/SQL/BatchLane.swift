@@ -42,11 +42,13 @@ protocol SubmissionLane<Submitted, Answer>: Lane {
   let job: Submitted
   var answer: Answer?
   let lane: (any Lane)?
+  let laneID: ObjectIdentifier?
   private let continuation: UnsafeContinuation<Answer, any Error>
 
   init(_ job: Submitted, on lane: any Lane, _ continuation: UnsafeContinuation<Answer, any Error>) {
     self.job = job
     self.lane = lane
+    laneID = ObjectIdentifier(lane)
     unsafe self.continuation = continuation
   }
 
@@ -81,11 +83,17 @@ protocol SubmissionLane<Submitted, Answer>: Lane {
   func decide(_ jobs: [any Job], in transaction: Transaction, othersWrote: Bool) throws {
     let decider = self.decider ?? make()
     self.decider = decider
-    let submissions = jobs.compactMap { $0 as? Submission<Submitted, Answer> }
-    let answers = try decider.decide(submissions.map(\.job), in: transaction, othersWrote: othersWrote)
-    guard answers.count == jobs.count, submissions.count == jobs.count else {
+    let answers = try decider.decide(
+      jobs.map { Self.submission($0).job }, in: transaction, othersWrote: othersWrote)
+    guard answers.count == jobs.count else {
       throw DatabaseError.miscounted(jobs: jobs.count, answers: answers.count)
     }
-    for (submission, answer) in zip(submissions, answers) { submission.answer = answer }
+    for (job, answer) in zip(jobs, answers) { Self.submission(job).answer = answer }
+  }
+
+  /// Only `BatchLane.submit` makes jobs that name a lane, and of this type; a checked cast of each job would cost
+  /// as much as deciding it.
+  private static func submission(_ job: any SQL.Job) -> Submission<Submitted, Answer> {
+    unsafe unsafeDowncast(job, to: Submission<Submitted, Answer>.self)
   }
 }

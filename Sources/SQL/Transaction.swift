@@ -40,6 +40,9 @@ package struct Transaction {
     return try statement.step() ? map(Row(statement: statement)) : nil
   }
 
+  /// The rows that the last statement changed.
+  package var changes: Int { connection.changes }
+
   /// Inserts and returns the new row's integer key.
   package func insert(_ sql: String, _ values: [SQLValue]) throws(DatabaseError) -> Int64 {
     try execute(sql, values)

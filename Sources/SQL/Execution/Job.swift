@@ -3,6 +3,8 @@
 protocol Job: AnyObject, Sendable {
   /// The lane that decides it together with its like; nil for a job that runs by itself.
   var lane: (any Lane)? { get }
+  /// Tells lanes apart; nil for a job that runs by itself.
+  var laneID: ObjectIdentifier? { get }
   /// Does the work and keeps the result. It may run again after a rollback.
   func run(in transaction: Transaction) throws
   func finish()
@@ -32,6 +34,7 @@ protocol Lane: AnyObject, Sendable {
   }
 
   var lane: (any Lane)? { nil }
+  var laneID: ObjectIdentifier? { nil }
 
   func run(in transaction: Transaction) throws {
     value = try body(transaction)

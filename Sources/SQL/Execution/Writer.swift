@@ -23,18 +23,34 @@ final class Writer {
   }
 
   private func commit(_ jobs: [any Job]) {
-    var done: [any Job] = []
     do {
       try begin()
     } catch {
       for job in jobs { job.fail(error) }
       return
     }
+    // The rule under load: all are of one kind, and need no sorting out.
+    if let first = jobs.first, let lane = first.lane, jobs.allSatisfy({ $0.laneID == first.laneID }) {
+      do {
+        try decide(jobs, by: lane)
+      } catch {
+        rollback()
+        if jobs.count == 1 { first.fail(error) } else { runSingly(jobs) }
+        return
+      }
+      end(jobs)
+    } else {
+      commitMixed(jobs)
+    }
+  }
+
+  /// Runs closures as they came, then every lane's jobs; the transaction is begun.
+  private func commitMixed(_ jobs: [any Job]) {
+    var done: [any Job] = []
     var laned: [ObjectIdentifier: [any Job]] = [:]
     var lanes: [any Lane] = []
     for (index, job) in jobs.enumerated() {
-      if let lane = job.lane {
-        let id = ObjectIdentifier(lane)
+      if let lane = job.lane, let id = job.laneID {
         if laned[id] == nil { lanes.append(lane) }
         laned[id, default: []].append(job)
         continue

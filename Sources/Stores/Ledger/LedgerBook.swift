@@ -20,6 +20,8 @@ final class LedgerBook: AdmissionBook {
 
   let names = LedgerNames()
   let lines = LineRows()
+  /// Open ones of this process. Their slots hold for as long as the lines are kept.
+  var reservations: [[UInt8]: Reservation] = [:]
   private var devices: [[UInt8]: Device] = [:]
   private var changedDevices: [Device] = []
   private var opened: (transaction: Transaction, statements: LedgerStatements)?
@@ -28,9 +30,10 @@ final class LedgerBook: AdmissionBook {
   func open(_ transaction: Transaction, forgetting: Bool) throws {
     let statements = try opened?.statements ?? LedgerStatements(transaction)
     opened = (transaction, statements)
-    if forgetting || lines.count + devices.count + names.count > Self.capacity {
+    if forgetting || lines.count + devices.count + names.count + reservations.count > Self.capacity {
       names.forget()
       lines.forget()
+      reservations = [:]
       devices = [:]
       changedDevices = []
     }

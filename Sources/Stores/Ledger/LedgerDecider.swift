@@ -41,7 +41,7 @@ final class LedgerDecider: BatchDecider {
         // The sums of the usage table agree with the money that is booked.
         let usage = UsageRecord(
           keyID: nil, userID: nil, route: "expired lease", provider: "", model: "", status: 0, cost: cost,
-          estimated: true, startedAt: reservation.lease)
+          estimated: true, startedAt: now)
         if cost > 0 { try book.add(usage, device: reservation.device) }
       }
       return .count(expired.count)

@@ -13,10 +13,17 @@ extension LedgerBook {
     if let device = reservation.device { try insert.bind(3, device) } else { try insert.bindNull(3) }
     try insert.bind(4, ReservedLines.encode(reserved))
     try insert.run()
+    reservations[reservation.id] = reservation
   }
 
   /// Deletes the reservation and returns what it was; nil when there is none.
   func takeReservation(_ id: [UInt8]) throws -> Reservation? {
+    if let known = reservations.removeValue(forKey: id) {
+      let delete = try statements.deleteReservation
+      try delete.bind(1, id)
+      try delete.run()
+      return try transaction.changes > 0 ? known : nil
+    }
     let take = try statements.takeReservation
     try take.bind(1, id)
     guard try take.step() else {

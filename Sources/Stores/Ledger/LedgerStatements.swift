@@ -9,6 +9,7 @@ final class LedgerStatements {
   let updateLine: Statement
   let insertReservation: Statement
   let takeReservation: Statement
+  let deleteReservation: Statement
   let renew: Statement
   let insertUsage: Statement
 
@@ -30,6 +31,7 @@ final class LedgerStatements {
       "insert into reservations (id, lease, device, lines) values ($1, $2, $3, $4)")
     takeReservation = try transaction.statement(
       "delete from reservations where id = $1 returning device, lines, lease")
+    deleteReservation = try transaction.statement("delete from reservations where id = $1")
     renew = try transaction.statement("update reservations set lease = $2 where id = $1 and lease < $2")
     insertUsage = try transaction.statement(
       """

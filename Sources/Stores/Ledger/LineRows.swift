@@ -8,6 +8,11 @@ final class LineRows {
     var rule: Int64
     /// 0 where the rule has no periods.
     var period: Int64
+
+    func hash(into hasher: inout Hasher) {
+      // One word costs less than three; rules and periods are small numbers.
+      hasher.combine(subject &+ rule << 40 &+ period << 48)
+    }
   }
 
   private struct Row {
