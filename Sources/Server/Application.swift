@@ -29,6 +29,7 @@ struct Application {
       expectation: attest.expectation, keys: keys, metrics: metrics, log: log)
     let live = LiveReservations(environment.ledger)
     let closedModels = ClosedModels()
+    let health = ProviderHealth()
     let hour: Int64 = 3_600_000_000_000
 
     var endpoints: [any Endpoint] = [
@@ -51,7 +52,7 @@ struct Application {
           ProviderRoute(
             path: paths.route, providerPath: paths.provider, target: target, environment: environment,
             challenges: challenges, verifier: verifier, admitter: admitter, live: live,
-            closedModels: closedModels))
+            closedModels: closedModels, health: health))
       }
     }
     self.endpoints = endpoints

@@ -94,6 +94,18 @@ struct CircuitBreakerTests {
     #expect(breaker.admit(now: 3_001) == .allowed)
   }
 
+  @Test("A probe that did not go out leaves its place to the next call")
+  func withdrawn() {
+    var breaker = CircuitBreaker(pause: 100)
+    for number in 0..<5 { breaker.failed(key: Self.key(UInt8(number)), now: 0) }
+    breaker.probeWithdrawn(now: 50)
+    #expect(breaker.admit(now: 50) == .refused(retryAt: 100))
+    #expect(breaker.admit(now: 100) == .probe)
+    breaker.probeWithdrawn(now: 101)
+    #expect(breaker.admit(now: 101) == .probe)
+    #expect(breaker.admit(now: 102) == .refused(retryAt: 201))
+  }
+
   @Test("A clock that is put back does not keep it open")
   func clockBack() {
     var breaker = CircuitBreaker(pause: 100)

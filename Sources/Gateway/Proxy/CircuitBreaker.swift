@@ -48,6 +48,12 @@ package struct CircuitBreaker: Sendable {
     }
   }
 
+  /// The probe did not go out after all: the next call is one, at once. A device whose quota is used up must
+  /// not take every probe.
+  package mutating func probeWithdrawn(now: Int64) {
+    if case .probing = state { state = .open(until: now) }
+  }
+
   /// The provider answered, with whatever was the caller's own doing.
   package mutating func succeeded() {
     failures = [:]

@@ -10,6 +10,7 @@ struct CallContext: Sendable {
   let log: ApplicationLog
   let live: LiveReservations
   let closedModels: ClosedModels
+  let health: ProviderHealth
   /// The reservation.
   let id: [UInt8]
   let requestID: String

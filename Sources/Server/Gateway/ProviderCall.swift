@@ -113,6 +113,7 @@ actor ProviderCall {
       switch action {
       case .answerHead(let status, let fields):
         self.status = status
+        await context.health.answered(status, keyID: context.keyID, now: context.environment.now())
         response = HTTPResponse(status: status, fields: fields)
       case .forward(let octets):
         if firstByte == nil { firstByte = context.elapsed }
@@ -121,6 +122,7 @@ actor ProviderCall {
       case .cut: broken = true
       case .answerError(let error):
         status = error.status
+        await context.health.answered(status, keyID: context.keyID, now: context.environment.now())
         response = Self.response(error, requestID: context.requestID)
       case .cancelUpstream: upstream?.cancel()
       case .settle(let settlement):

@@ -19,6 +19,7 @@ struct ProviderRoute: Endpoint {
   let admitter: Admitter
   let live: LiveReservations
   let closedModels: ClosedModels
+  let health: ProviderHealth
 
   func respond(to request: HTTPRequest, _ exchange: inout Exchange) async throws -> HTTPResponse {
     let next = try await challenges.mint(.request, now: exchange.startedAt)
@@ -44,10 +45,24 @@ struct ProviderRoute: Endpoint {
         503, .upstreamUnavailable, "The model is closed until the operator has looked.",
         fields: ["x-should-retry": "false", "retry-after": "60"])
     }
+    let verdict = await health.admit(now: environment.now())
+    if case .refused(let retryAt) = verdict {
+      _ = try await admitter.admit(.refused, verified, &exchange, leaseUntil: nil)
+      let wait = max(1, (retryAt - environment.now() + 999) / 1000)
+      throw Failure(
+        503, .upstreamUnavailable, "The AI provider fails just now; try again soon.",
+        fields: ["retry-after": String(wait)])
+    }
     let isPaid = call.price != nil
     let lease = environment.now() + LiveReservations.lease
-    let admitted = try await admitter.admit(
-      isPaid ? .paid(reserve: call.reserve) : .free, verified, &exchange, leaseUntil: lease)
+    let admitted: Admitted
+    do {
+      admitted = try await admitter.admit(
+        isPaid ? .paid(reserve: call.reserve) : .free, verified, &exchange, leaseUntil: lease)
+    } catch {
+      if verdict == .probe { await health.probeWithdrawn(now: environment.now()) }
+      throw error
+    }
     await live.begin(exchange.id, leaseUntil: lease)
     if case .session = verified.evidence, let keyID = admitted.keyID,
       let named = try? prepare(request, body, target.pseudonym(keyID: keyID), exchange)
@@ -57,7 +72,7 @@ struct ProviderRoute: Endpoint {
     }
     let context = CallContext(
       environment: environment, metrics: admitter.metrics, log: admitter.log, live: live,
-      closedModels: closedModels, id: exchange.id, requestID: exchange.requestID, route: path,
+      closedModels: closedModels, health: health, id: exchange.id, requestID: exchange.requestID, route: path,
       provider: target.provider.name, model: call.model, keyID: admitted.keyID, userID: admitted.userID,
       startedAt: exchange.startedAt, started: exchange.started)
     return try await ProviderCall(call, target: target, context: context).start()
