@@ -2,7 +2,6 @@ import Admission
 import AppAttest
 import Cryptography
 import Encodings
-import Gateway
 import HTTPMessages
 import SQL
 import Server
@@ -57,8 +56,7 @@ struct Compose: Sendable {
       ledger: SQLAdmissionLedger(database),
       debugTokens: SQLDebugTokenStore(database),
       isReady: { [database] in (try? await database.read { _ in true }) ?? false },
-      upstream: upstream,
-      upstreamBreak: Self.meaning)
+      upstream: upstream)
   }
 
   /// Writes a line of the log to stderr.
@@ -73,17 +71,5 @@ struct Compose: Sendable {
       ("event", .string(event)),
     ]
     log(JSONValue.object(head + members).text)
-  }
-
-  /// What an error of the upstream means for the call.
-  private static let meaning: @Sendable (any Error) -> (UpstreamBreak, written: Bool) = { error in
-    guard let error = error as? HTTPClientError else { return (.connectionLost, true) }
-    switch error {
-    case .invalidRequest, .connect, .addressForbidden, .tls, .timedOut(.connect):
-      return (.notConnected, error.requestWritten)
-    case .timedOut: return (.timedOut, error.requestWritten)
-    case .invalidResponse: return (.protocolError, error.requestWritten)
-    case .interrupted, .requestBody, .cancelled, .stopped: return (.connectionLost, error.requestWritten)
-    }
   }
 }
