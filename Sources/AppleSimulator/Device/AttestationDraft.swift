@@ -47,7 +47,7 @@ struct AttestationDraft {
     let leaf = try certificate(nonce: SHA256.hash(data + clientDataHash + nonceSuffix), authority)
     let receipt = SimulatedReceipt(
       appID: app.id, certificate: leaf, clientDataHash: clientDataHash,
-      token: Base64.encode(SecureRandom.bytes(48)), isProduction: app.distribution != .development,
+      token: SimulatedReceipt.token(risk: risk), isProduction: app.distribution != .development,
       createdAt: issuedAt, risk: risk)
     var container = try receipt.container(authority, type: .attest)
     // The last six octets are the ends of the indefinite lengths; before them stands the signature.

@@ -23,6 +23,17 @@ struct SimulatedReceipt {
 
   private static let day: Int64 = 86_400
 
+  /// An opaque text, as field 5 is; here it carries the device's number of attested keys to the service.
+  static func token(risk: Int) -> String {
+    let count = UInt16(clamping: risk)
+    return Base64.encode(
+      SecureRandom.bytes(46) + [UInt8(count >> 8), UInt8(truncatingIfNeeded: count)])
+  }
+
+  static func risk(ofToken token: String) -> Int {
+    (Base64.decode(token) ?? []).suffix(2).reduce(0) { $0 << 8 | Int($1) }
+  }
+
   /// The content that is signed.
   func payload(type: Kind) -> [UInt8] {
     var fields = [
