@@ -1,15 +1,17 @@
 /// Money in `Int64` pico-dollars (10⁻¹² $): prices of single tokens are whole numbers then, and the sum goes to
-/// nine million dollars. Every conversion that cannot be exact rounds up, and no operation wraps.
+/// nine million dollars. Prices that are no whole number round up, amounts are exact, and no operation wraps.
 package enum PicoDollars {
   /// Pico-dollars in a dollar.
   package static let perDollar: Int64 = 1_000_000_000_000
 
-  /// The amount that a decimal text names, such as `0.125` or `20`, in pico-dollars, rounded up; nil for a sign,
-  /// an exponent, an empty part, or more than fits.
-  package static func dollars(_ text: String) -> Int64? { parse(text, unit: perDollar) }
+  /// The amount that a decimal text names, such as `0.125` or `20`, in pico-dollars; nil for a sign, an exponent,
+  /// an empty part, a part of a pico-dollar, or more than fits.
+  package static func dollars(_ text: String) -> Int64? { parse(text, unit: perDollar, roundsUp: false) }
 
   /// The price of one token, where `text` is dollars for a million of them; rounded up.
-  package static func perMillionTokens(_ text: String) -> Int64? { parse(text, unit: perDollar / 1_000_000) }
+  package static func perMillionTokens(_ text: String) -> Int64? {
+    parse(text, unit: perDollar / 1_000_000, roundsUp: true)
+  }
 
   /// `count` times `price`; nil when it does not fit or either is negative.
   package static func product(_ count: Int64, _ price: Int64) -> Int64? {
@@ -29,17 +31,7 @@ package enum PicoDollars {
     return total
   }
 
-  /// The amount in dollars for a person, such as `0.0125`.
-  package static func text(_ amount: Int64) -> String {
-    let magnitude = amount.magnitude
-    let unit = UInt64(perDollar)
-    var fraction = String(magnitude % unit)
-    fraction = String(repeating: "0", count: 12 - fraction.utf8.count) + fraction
-    while fraction.utf8.last == UInt8(ascii: "0"), fraction.utf8.count > 2 { fraction.removeLast() }
-    return (amount < 0 ? "-" : "") + "\(magnitude / unit).\(fraction)"
-  }
-
-  private static func parse(_ text: String, unit: Int64) -> Int64? {
+  private static func parse(_ text: String, unit: Int64, roundsUp: Bool) -> Int64? {
     let octets = Array(text.utf8)
     guard octets.count <= 64 else { return nil }
     let parts = octets.split(separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
@@ -53,18 +45,19 @@ package enum PicoDollars {
     amount = scaled
     guard parts.count == 2 else { return amount }
     var place = unit
-    var roundsUp = false
+    var isExact = true
     for octet in parts[1] {
       guard let digit = digit(octet) else { return nil }
       if place == 1 {
-        roundsUp = roundsUp || digit > 0
+        isExact = isExact && digit == 0
       } else {
         place /= 10
         guard let part = product(digit, place), let next = sum([amount, part]) else { return nil }
         amount = next
       }
     }
-    return roundsUp ? sum([amount, 1]) : amount
+    if isExact { return amount }
+    return roundsUp ? sum([amount, 1]) : nil
   }
 
   private static func digit(_ octet: UInt8) -> Int64? {

@@ -1,4 +1,5 @@
 import Encodings
+import Gateway
 
 extension Configuration {
   /// Reads quotas, burst, in_flight, budgets and debug_tokens, and checks what must hold between them.
@@ -70,20 +71,8 @@ extension Configuration {
     return QuotaRule(name: text, subject: scope, limit: amount)
   }
 
-  /// A decimal sum of dollars in pico-dollars (10⁻¹²), exact; nil beyond a million or twelve places.
+  /// A decimal sum of dollars in pico-dollars; nil beyond a million.
   static func picoDollars(_ text: String) -> Int64? {
-    let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-    guard parts.count <= 2, let whole = parts.first, (1...7).contains(whole.utf8.count),
-      parts.allSatisfy({ $0.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 } }), let dollars = Int64(whole),
-      dollars <= 1_000_000
-    else { return nil }
-    var fraction: Int64 = 0
-    if parts.count == 2 {
-      guard (1...12).contains(parts[1].utf8.count) else { return nil }
-      let padded = parts[1] + String(repeating: "0", count: 12 - parts[1].utf8.count)
-      guard let value = Int64(padded) else { return nil }
-      fraction = value
-    }
-    return dollars * 1_000_000_000_000 + fraction
+    PicoDollars.dollars(text).flatMap { $0 <= 1_000_000 * PicoDollars.perDollar ? $0 : nil }
   }
 }

@@ -200,7 +200,8 @@ private func mistakes(
     arguments: [
       ("0.50", 500_000_000_000), ("20", 20_000_000_000_000), ("0.000000000001", 1),
       ("1000000", 1_000_000_000_000_000_000), ("1000001", nil), ("-1", nil), ("+1", nil), ("1.", nil),
-      (".5", nil), ("1e3", nil), ("", nil), ("1.0000000000001", nil), ("٣", nil),
+      (".5", nil), ("1e3", nil), ("", nil), ("1.0000000000001", nil), ("٣", nil), ("0.-5", nil),
+      ("0.+5", nil),
     ] as [(String, Int64?)])
   func money(_ text: String, _ pico: Int64?) {
     #expect(Configuration.picoDollars(text) == pico)
