@@ -16,6 +16,8 @@ final class RequestContent: HTTPBodyStream, @unchecked Sendable {
 
   private var isDetached = false
   private var isCancelled = false
+  /// Octets were thrown away: whoever comes late must not take what is left for all.
+  private var isDrained = false
   private var waited = Duration.zero
   /// Small pieces are joined up to this many octets.
   private static let pieceSize = 16_384
@@ -45,7 +47,9 @@ final class RequestContent: HTTPBodyStream, @unchecked Sendable {
 
   /// As ``next()``, on the loop; also content that was cancelled, for whoever drains it.
   func pull(draining: Bool) async throws -> [UInt8]? {
+    if isDrained, !draining { throw HTTPBodyError.incomplete }
     if isComplete { return nil }
+    if draining { isDrained = true }
     if awaitsContinue {
       awaitsContinue = false
       if !connection.isAnswering, connection.input.isEmpty {

@@ -13,6 +13,7 @@ final class Observed: Sendable {
     var pulls = 0
     var open = 0
     var failures = 0
+    var kept: HTTPBody?
   }
 
   private let counts = Locked(Counts())
@@ -99,6 +100,26 @@ struct Routes: HTTPHandler {
       let first = try await stream.next() ?? []
       stream.cancel()
       return HTTPResponse(status: 200, body: HTTPBody("\(first.count)"))
+    case "/keep":
+      observed.note { $0.kept = request.body }
+      return HTTPResponse(status: 200, body: HTTPBody("kept"))
+    case "/impatient":
+      // A task of the handler waits for content and is cancelled, not the handler.
+      let outcome = await withTaskGroup(of: String.self) { group in
+        group.addTask {
+          do { return "\(try await request.body.collect(upTo: 100).count)" } catch {
+            return "\(type(of: error))"
+          }
+        }
+        group.addTask {
+          try? await Task.sleep(for: .milliseconds(50))
+          return "later"
+        }
+        let first = await group.next() ?? ""
+        group.cancelAll()
+        return first + ", " + (await group.next() ?? "")
+      }
+      return HTTPResponse(status: 200, body: HTTPBody(outcome))
     case "/wait":
       do {
         try await Task.sleep(for: .seconds(60))

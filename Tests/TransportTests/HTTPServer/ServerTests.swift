@@ -181,6 +181,30 @@ struct ServerTests {
     }
   }
 
+  @Test("content that was kept beyond the answer yields nothing of what follows")
+  func kept() async throws {
+    try await withServer { address, observed, _ in
+      let client = try RawClient(address)
+      client.send("POST /keep HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n")
+      #expect(try client.answer().text == "kept")
+      client.send("hello" + Hygiene.get("/hello"))
+      #expect(try client.answer().text == "hello")
+      let kept = try #require(observed.now.kept)
+      await #expect(throws: HTTPBodyError.incomplete) { try await kept.collect(upTo: 100) }
+    }
+  }
+
+  @Test("a task of the handler that waits for content can be cancelled alone")
+  func impatient() async throws {
+    try await withServer { address, _, _ in
+      let client = try RawClient(address)
+      client.send("POST /impatient HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n")
+      #expect(try client.answer().text == "later, CancellationError")
+      client.send("hello" + Hygiene.get("/hello"))
+      #expect(try client.answer().text == "hello")
+    }
+  }
+
   @Test("IPv6, and the peer's address")
   func addresses() async throws {
     for (listen, peer) in [("127.0.0.1:0", "127.0.0.1"), ("[::1]:0", "::1")] {
