@@ -1,5 +1,6 @@
 import Admission
 package import AppAttest
+package import Gateway
 
 /// Everything an operator decides, checked. Built from `bramley.jsonc` and `BRAMLEY_…` variables by
 /// ``Configuration/read(_:)``; docs/configuration.md describes every key.
@@ -121,6 +122,8 @@ extension Configuration {
     package var aliases: [String: String] = [:]
     /// The most `max_tokens` that reaches the provider.
     package var maxTokens: Int64 = 4096
+    /// The operator's own price rows, which go before the shipped ones.
+    package var prices: [PriceRow] = []
     /// `anthropic-beta` values that pass.
     package var betas: [String] = []
     package var policy = RoutePolicy.assertion

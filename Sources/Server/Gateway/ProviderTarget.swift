@@ -13,7 +13,7 @@ struct ProviderTarget: Sendable {
   private let pseudonymKey: [UInt8]
 
   /// Nil when the base URL is none: the configuration's reader refuses that before.
-  init?(_ configuration: Configuration.Anthropic, prices: PriceTable = .shipped) {
+  init?(_ configuration: Configuration.Anthropic) {
     guard let base = BaseURL(configuration.baseURL) else { return nil }
     var models = Dictionary(configuration.models.map { ($0, $0) }, uniquingKeysWith: { first, _ in first })
     for (alias, model) in configuration.aliases { models[alias] = model }
@@ -21,7 +21,7 @@ struct ProviderTarget: Sendable {
       policy: AnthropicPolicy(
         models: models, maximumOutput: configuration.maxTokens, betas: Set(configuration.betas),
         maximumBody: configuration.bodyLimit),
-      prices: prices)
+      prices: PriceTable.shipped.overridden(by: configuration.prices))
     self.base = base
     policy = configuration.policy
     bodyLimit = configuration.bodyLimit

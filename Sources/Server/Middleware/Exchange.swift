@@ -6,7 +6,8 @@ import HTTPMessages
 struct Exchange: Sendable {
   /// 16 octets, the first six the time in milliseconds, so that rows of the ledger are ordered by time.
   let id: [UInt8]
-  /// The id in hexadecimal digits: `x-request-id` of the answer, `request_id` of errors and log lines.
+  /// `x-request-id` of the answer, `request_id` of errors and log lines: that of a configured proxy, else the
+  /// id in hexadecimal digits.
   let requestID: String
   /// The trace that the request belongs to (W3C Trace Context), 32 hexadecimal digits.
   let trace: String?
@@ -32,9 +33,22 @@ struct Exchange: Sendable {
     started = environment.uptime()
     let millis = UInt64(clamping: startedAt)
     id = (0..<6).map { UInt8(truncatingIfNeeded: millis >> (40 - 8 * UInt64($0))) } + environment.random(10)
-    requestID = Hex.encode(id)
+    let proxies = environment.configuration.trustedProxies
+    requestID = Self.requestID(request, trusting: proxies) ?? Hex.encode(id)
     trace = Self.trace(request.fields["traceparent"])
-    address = ClientAddress.of(request, trusting: environment.configuration.trustedProxies)
+    address = ClientAddress.of(request, trusting: proxies)
+  }
+
+  /// The request's name as a configured proxy logs it; nobody else can choose what stands in our log.
+  private static func requestID(_ request: HTTPRequest, trusting proxies: [AddressBlock]) -> String? {
+    guard let value = request.fields["x-request-id"], (1...64).contains(value.utf8.count),
+      let peer = request.peer.flatMap({ IPAddress($0) }), proxies.contains(where: { $0.contains(peer) })
+    else { return nil }
+    let isPlain = value.utf8.allSatisfy {
+      (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0)
+        || $0 == 0x2D || $0 == 0x2E || $0 == 0x5F
+    }
+    return isPlain ? value : nil
   }
 
   /// The trace id of a `traceparent` (version 00), unless it is malformed or all zeros.

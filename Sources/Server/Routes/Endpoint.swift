@@ -28,6 +28,8 @@ enum ErrorStyle: Sendable {
 
   func response(_ failure: Failure, requestID: String) -> HTTPResponse {
     var fields = failure.fields
+    // RFC 9110 §15.5.2: a 401 says which scheme is asked for.
+    if failure.status == 401 { fields["www-authenticate"] = "AppAttest" }
     let body: HTTPBody
     switch self {
     case .problem:

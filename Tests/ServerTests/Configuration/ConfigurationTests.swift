@@ -1,6 +1,7 @@
 import AppAttest
 import AppleSimulator
 import Encodings
+import Gateway
 import Testing
 
 @testable import Server
@@ -77,8 +78,30 @@ private func mistakes(
     #expect(configuration.quotas.map(\.name) == ["d"])
 
     let fromNothing = try read(
-      nil, ["BRAMLEY_PROVIDERS_ANTHROPIC_API_KEY": "k", "BRAMLEY_PROVIDERS_ANTHROPIC_MODELS": "a,b"])
-    #expect(fromNothing.anthropic?.models == ["a", "b"])
+      nil,
+      [
+        "BRAMLEY_PROVIDERS_ANTHROPIC_API_KEY": "k",
+        "BRAMLEY_PROVIDERS_ANTHROPIC_MODELS": "claude-opus-5,claude-haiku-4-5",
+      ])
+    #expect(fromNothing.anthropic?.models == ["claude-opus-5", "claude-haiku-4-5"])
+  }
+
+  @Test("a model without a price is named, and an own row gives it one")
+  func prices() throws {
+    let other = valid.replacing("claude-haiku-4-5", with: "claude-next-1")
+    #expect(mistakes(other).map(\.path) == ["providers.anthropic.models[0]"])
+    let row =
+      #"{"model":"claude-next-1","input":"1","output":"5","cache_read":"0.1","cache_write_5m":"1.25","#
+      + #""context":200000,"max_output":64000}"#
+    let priced = other.replacing("\"models\"", with: "\"prices\": [\(row)], \"models\"")
+    let price = try #require(try read(priced).anthropic?.prices.first)
+    #expect(price.prices.input == 1_000_000 && price.prices.cacheWrite1h == nil)
+    #expect(
+      mistakes(priced.replacing("\"0.1\"", with: "0.1")).map(\.path).contains(
+        "providers.anthropic.prices[0].cache_read"))
+    #expect(
+      mistakes(priced.replacing("\"max_output\"", with: "\"max_out\"")).map(\.path).contains(
+        "providers.anthropic.prices[0]"))
   }
 
   @Test("a variable of ours that sets nothing is named")

@@ -72,6 +72,19 @@ import Testing
     #expect(address("2001:db8:0:1::1", []) != address("2001:db8:0:2::1", []))
   }
 
+  @Test("a configured proxy names the request, a stranger does not")
+  func requestID() async throws {
+    let server = try BareServer { $0.trustedProxies = [AddressBlock("10.0.0.1")].compactMap(\.self) }
+    func id(_ value: String, _ peer: String) async throws -> String? {
+      try await server.ask(.get, "/health", ["x-request-id": value], peer: peer).fields["x-request-id"]
+    }
+    #expect(try await id("edge-1", "10.0.0.1") == "edge-1")
+    #expect(try await id("edge-1", "10.0.0.2") != "edge-1")
+    for odd in ["", "a b", "a\"b", String(repeating: "a", count: 65)] {
+      #expect(try await id(odd, "10.0.0.1")?.utf8.count == 32)
+    }
+  }
+
   @Test("ids of later requests are greater")
   func ids() async throws {
     let server = try BareServer()
