@@ -1,3 +1,5 @@
+import System
+
 /// Decides jobs of one kind a whole batch at a time: load each row once, decide job after job, write each changed
 /// row once. It lives on the writer's thread and may keep rows between batches.
 package protocol BatchDecider: AnyObject {
@@ -43,6 +45,7 @@ protocol SubmissionLane<Submitted, Answer>: Lane {
   var answer: Answer?
   let lane: (any Lane)?
   let laneID: ObjectIdentifier?
+  let loop = EventLoop.current
   private let continuation: UnsafeContinuation<Answer, any Error>
 
   init(_ job: Submitted, on lane: any Lane, _ continuation: UnsafeContinuation<Answer, any Error>) {

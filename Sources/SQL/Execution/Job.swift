@@ -1,3 +1,5 @@
+import System
+
 /// Something that waits for a connection. Its continuation is resumed exactly once: by `finish` when what it did
 /// is durable, or by `fail`.
 protocol Job: AnyObject, Sendable {
@@ -5,6 +7,8 @@ protocol Job: AnyObject, Sendable {
   var lane: (any Lane)? { get }
   /// Tells lanes apart; nil for a job that runs by itself.
   var laneID: ObjectIdentifier? { get }
+  /// The event loop that submitted it; nil when it came from none.
+  var loop: EventLoop? { get }
   /// Does the work and keeps the result. It may run again after a rollback.
   func run(in transaction: Transaction) throws
   func finish()
@@ -24,6 +28,7 @@ protocol Lane: AnyObject, Sendable {
   private let body: @Sendable (Transaction) throws -> Value
   private let continuation: UnsafeContinuation<Value, any Error>
   private var value: Value?
+  let loop = EventLoop.current
 
   init(
     _ continuation: UnsafeContinuation<Value, any Error>,

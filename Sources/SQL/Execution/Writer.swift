@@ -1,3 +1,5 @@
+import System
+
 /// The one connection that writes, on a thread of its own. Everything that waits shares a transaction and its
 /// sync: while one commit runs the next batch gathers, so no timer is needed.
 ///
@@ -139,7 +141,23 @@ final class Writer {
       for job in jobs { job.fail(error) }
       return
     }
-    for job in jobs { job.finish() }
+    finish(jobs)
+  }
+
+  /// Answers a loop's callers on that loop in one go: resuming each from here would wake it for each, and it
+  /// would submit what comes next by ones and twos.
+  private func finish(_ jobs: [any Job]) {
+    var rest = jobs[...]
+    while let first = rest.first {
+      guard let loop = first.loop else {
+        first.finish()
+        rest = rest.dropFirst()
+        continue
+      }
+      let own = rest.prefix { $0.loop === loop }
+      loop.execute { for job in own { job.finish() } }
+      rest = rest.dropFirst(own.count)
+    }
   }
 
   private func rollback() {
