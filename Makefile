@@ -12,7 +12,7 @@ setup: ## install the Debian packages that are missing
 
 run: setup ## build, start a server with everything simulated, and print a tour
 	@swift build --product bramley
-	@exec "$$(swift build --show-bin-path)/bramley" dev
+	@exec .build/debug/bramley dev
 
 build: setup ## the optimized executable
 	@swift build -c release --product bramley

@@ -101,7 +101,7 @@ let package = Package(
     test("bramley", ["Encodings", "HTTPMessages", "System"]),
     .testTarget(
       name: "EndToEndTests",
-      dependencies: ["BramleyTesting", "Encodings", "System"],
+      dependencies: ["BramleyTesting", "Encodings", "System", "bramley"],
       swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]

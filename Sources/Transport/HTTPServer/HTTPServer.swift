@@ -22,6 +22,7 @@ package final class HTTPServer: Sendable {
     var listeners: [[Listener]] = []
     var bound = addresses
     do {
+      for address in addresses { try Listener.requireFree(address) }
       for _ in loops.loops {
         listeners.append([])
         for index in bound.indices {

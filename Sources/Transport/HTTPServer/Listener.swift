@@ -51,6 +51,28 @@ struct Listener {
     }
   }
 
+  /// Throws where somebody else listens. `SO_REUSEPORT` by itself shares an address with every other server of
+  /// this user, and each would get a part of what comes.
+  static func requireFree(_ address: SocketAddress) throws {
+    guard address.port != 0 else { return }
+    let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+    let descriptor = socket(address.isIPv6 ? AF_INET6 : AF_INET, kind, 0)
+    guard descriptor >= 0 else { throw SystemError(call: "socket", code: errno) }
+    defer { close(descriptor) }
+    var one: Int32 = 1
+    let size = socklen_t(MemoryLayout<Int32>.size)
+    // Connections of a server that ended a moment ago do not count.
+    _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, size)
+    if address.isIPv6 {
+      _ = unsafe setsockopt(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &one, size)
+    }
+    try unsafe address.withSocketAddress { address, length in
+      guard unsafe bind(descriptor, address, length) == 0 else {
+        throw SystemError(call: "bind", code: errno)
+      }
+    }
+  }
+
   /// Listens no more.
   func discard() { close(descriptor) }
 
