@@ -33,3 +33,8 @@ struct Console: Sendable {
     note("bramley: \(line)")
   }
 }
+
+extension String {
+  /// With blanks at its end, one at least, for columns.
+  func padded(to width: Int) -> String { self + String(repeating: " ", count: max(1, width - count)) }
+}

@@ -1,3 +1,4 @@
+import Foundation
 import System
 import Testing
 
@@ -28,10 +29,11 @@ final class TemporaryDirectory {
   let path: String
 
   init() throws {
-    let parent = CurrentProcess.environment["TMPDIR"] ?? "/tmp"
-    path = "\(parent)/bramley-test-\(SecureRandom.bytes(8).map { String($0) }.joined())"
+    path = FileManager.default.temporaryDirectory.appending(path: "bramley-\(UUID().uuidString)").path
     try Files.createDirectory(path)
   }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
 
   /// Writes a file into it; its path.
   func write(_ bytes: [UInt8], _ name: String) throws -> String {

@@ -10,7 +10,7 @@ protocol Command: Sendable {
 
 /// Every command, in the order of the help.
 let allCommands: [any Command.Type] = [
-  Dev.self, Serve.self,
+  Dev.self, Serve.self, Doctor.self,
   Ask.self, Proxy.self, BuyToken.self,
   InspectAttestation.self, InspectAssertion.self, InspectReceipt.self,
   CreateDebugKey.self, ListDebugKeys.self, RevokeDebugKey.self,

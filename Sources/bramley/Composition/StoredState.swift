@@ -15,7 +15,7 @@ enum StoredState {
     case development
   }
 
-  private static let mark = "used_by_dev"
+  static let mark = "used_by_dev"
 
   /// Opens it, brings its schema up to date, and checks or sets the mark.
   static func open(_ data: DataDirectory, use: Use) async throws -> Database {

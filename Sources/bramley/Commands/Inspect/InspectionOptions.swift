@@ -100,10 +100,3 @@ struct InspectionOptions: Sendable {
     return facts + (facts.isEmpty ? [] : [""]) + verdicts + ["", summary + skipped]
   }
 }
-
-extension String {
-  /// With blanks at its end, one at least.
-  fileprivate func padded(to width: Int) -> String {
-    self + String(repeating: " ", count: max(1, width - count))
-  }
-}

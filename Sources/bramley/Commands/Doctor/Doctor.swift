@@ -1,0 +1,84 @@
+import Encodings
+import Server
+import System
+
+/// `bramley doctor`
+struct Doctor: Command {
+  static let syntax = CommandSyntax(
+    words: ["doctor"], summary: "Say what of this machine and its configuration is not in order.",
+    options: [
+      .init(
+        name: "config", value: "FILE", summary: "the configuration", fallback: "as for serve"),
+      .init(name: "offline", summary: "ask nobody on the network"),
+    ],
+    discussion: """
+      Nothing is changed. The provider is asked without the key whether it answers, and what time it
+      is: challenges and attestations depend on the clock. The exit code is 0 only if nothing fails.
+      """)
+
+  private let config: String?
+  private let offline: Bool
+
+  init(_ arguments: ParsedArguments) throws(UsageError) {
+    config = arguments.value("config")
+    offline = arguments.flag("offline")
+  }
+
+  func run(_ console: Console) async throws -> ExitCode {
+    let configuration = try ConfigurationFile.read(config, console)
+    var findings = [Finding(.good, "configuration", "\(configuration.deployment.rawValue)")]
+    findings.append(Self.zone(configuration.timeZone))
+    findings.append(Self.certificates())
+    findings.append(await StoredState.finding(configuration))
+    if configuration.anthropic == nil {
+      findings.append(Finding(.note, "provider", "none is configured: nothing can be asked"))
+    } else if !offline, let provider = configuration.anthropic {
+      let authority = provider.baseURL
+      console.note("asking \(authority)")
+      findings += await ProviderProbe.findings(baseURL: authority)
+    }
+    if configuration.trustedProxies.isEmpty {
+      findings.append(
+        Finding(.note, "proxy", "none is trusted: behind one, every request counts as the proxy's"))
+    }
+    for finding in findings { console.print(finding.line) }
+    return findings.contains { $0.verdict == .bad } ? .failure : .success
+  }
+
+  private static func zone(_ name: String) -> Finding {
+    ZoneFiles.read(name) == nil
+      ? Finding(.bad, "time zone", "there is no \(name); install the package tzdata")
+      : Finding(.good, "time zone", name)
+  }
+
+  private static func certificates() -> Finding {
+    let path = "/etc/ssl/certs/ca-certificates.crt"
+    return Files.exists(path)
+      ? Finding(.good, "certificates", path)
+      : Finding(.bad, "certificates", "\(path) is missing; install the package ca-certificates")
+  }
+}
+
+/// One thing that was looked at.
+struct Finding: Sendable, Equatable {
+  enum Verdict: String, Sendable {
+    case good = "ok"
+    case note
+    case bad = "FAILED"
+  }
+
+  var verdict: Verdict
+  var subject: String
+  var words: String
+
+  init(_ verdict: Verdict, _ subject: String, _ words: String) {
+    self.verdict = verdict
+    self.subject = subject
+    self.words = words
+  }
+
+  /// For a person.
+  var line: String {
+    "\(verdict.rawValue.padded(to: 8))\(subject.padded(to: 15))\(words)"
+  }
+}
