@@ -5,6 +5,7 @@ import Gateway
 import SQL
 import Stores
 import Synchronization
+import System
 import Testing
 
 /// A crash is played by copying the file and its log while the load runs: what is in them at that moment is what
@@ -12,7 +13,7 @@ import Testing
 /// log that is cut anywhere is what a crash in the middle of writing leaves.
 @Suite("Crashes") struct CrashTests {
   private final class Load: Sendable {
-    let answered = Mutex<[[UInt8]: (key: Int, counter: UInt32)]>([:])
+    let answered = Locked<[[UInt8]: (key: Int, counter: UInt32)]>([:])
     let isOver = Atomic(false)
   }
 
