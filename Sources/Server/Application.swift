@@ -18,7 +18,10 @@ struct Application {
       ? TimeZoneRules.utc : try TimeZoneRules(name: configuration.timeZone, tzif: environment.zone)
     let providers = Self.providerPaths(configuration)
     let metrics = Metrics(
-      routes: [AttestTargets.challenge, AttestTargets.keys, AttestTargets.token, "/health", "/ready", "none"]
+      routes: [
+        AttestTargets.challenge, AttestTargets.keys, AttestTargets.token, AttestTargets.quota, "/health",
+        "/ready", "none",
+      ]
         + providers.map(\.route))
     let log = ApplicationLog(environment)
     let challenges = ChallengeKeys(environment)
@@ -41,9 +44,10 @@ struct Application {
       KeysRoute(
         environment: environment, challenges: challenges, keys: keys, check: RegistrationCheck(attest),
         limiter: AddressLimiter(requests: attest.registrationsPerHour, per: hour), metrics: metrics, log: log),
+      QuotaRoute(
+        environment: environment, challenges: challenges, verifier: verifier, admitter: admitter),
       TokenRoute(
         environment: environment, challenges: challenges, verifier: verifier, admitter: admitter,
-        limiter: AddressLimiter(requests: attest.registrationsPerHour, per: hour),
         routes: configuration.anthropic?.policy == .session ? providers.map(\.route) : []),
     ]
     if let target = configuration.anthropic.flatMap({ ProviderTarget($0) }) {

@@ -20,4 +20,6 @@ public enum AttestTargets {
   public static let keys = "/attest/v1/keys"
   /// `POST`: exchanges an assertion for a session token.
   public static let token = "/attest/v1/token"
+  /// `GET`: what is left of the device's quotas.
+  public static let quota = "/attest/v1/quota"
 }

@@ -32,7 +32,25 @@ struct Admitter: Sendable {
     let charges = plan.charges(
       kind, evidence: verified.evidence, address: exchange.address, now: exchange.startedAt)
     let request = request(verified, exchange, charges: charges, leaseUntil: leaseUntil)
-    return try await judged(verified, &exchange) { try await environment.ledger.admit(request) }
+    return try await judged(verified, &exchange) {
+      do {
+        return try await environment.ledger.admit(request)
+      } catch {
+        if leaseUntil != nil { release(request.id) }
+        throw error
+      }
+    }
+  }
+
+  /// After a commit of which nobody knows whether it was made: the call is not made, so what it may have
+  /// reserved is released by its id (RULES §5.5).
+  private func release(_ id: [UInt8]) {
+    let environment = environment
+    environment.background {
+      // Where this fails as well, the sweep ends the reservation.
+      _ = try? await environment.ledger.settle(
+        Settlement(id: id, outcome: .released(giveBackCount: false), now: environment.now()))
+    }
   }
 
   /// Runs the ledger's step and tells a refusal as a ``Failure``.

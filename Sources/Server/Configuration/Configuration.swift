@@ -90,10 +90,10 @@ extension Configuration {
     package var receiptMaximumAge: Int64 = 300
     /// How long a session token lives, seconds, 600 at most (RULES §1.8).
     package var sessionLifetime: Int64 = 600
-    /// Challenges an address may fetch a minute.
-    package var challengesPerMinute: Int64 = 120
-    /// Registrations and token exchanges an address may ask for an hour.
-    package var registrationsPerHour: Int64 = 60
+    /// Challenges an address may fetch a minute; wide, since many phones share a carrier's address.
+    package var challengesPerMinute: Int64 = 1200
+    /// Registrations an address may ask for an hour.
+    package var registrationsPerHour: Int64 = 600
     /// Validation categories that are accepted where a build says one; empty accepts all.
     package var validationCategories: Set<UInt32> = []
     /// Whether a build that says no category (before OS 27) is accepted.

@@ -16,7 +16,6 @@ struct TokenRoute: Endpoint {
   let challenges: ChallengeKeys
   let verifier: EvidenceVerifier
   let admitter: Admitter
-  let limiter: AddressLimiter
   /// The routes whose policy takes a session token.
   let routes: [String]
 
@@ -27,9 +26,6 @@ struct TokenRoute: Endpoint {
     guard request.fields["content-encoding"] == nil else { throw Failure.contentEncoding }
     let presented = try PresentedEvidence(request.fields)
     guard case .assertion = presented else { throw Failure.attestationRequired }
-    if let wait = await limiter.admit(exchange.address, now: environment.uptime()) {
-      throw Failure.addressLimited(seconds: (wait + 999_999_999) / 1_000_000_000)
-    }
     let body = try await request.body.collect(upTo: Self.bodyLimit)
     let verified = try await verifier.assertion(
       presented, .tokenExchange, of: request, body: body, now: now)

@@ -105,6 +105,29 @@ import Testing
     #expect(fourth.status == 200)
   }
 
+  @Test("a device asks what is left without using any of it up")
+  func ask() async throws {
+    let server = try await WholeServer {
+      $0.quotas = [
+        .init(name: "daily", subject: .key, limit: 5), .init(name: "all", subject: .everyone, limit: 100),
+      ]
+    }
+    let phone = try await server.phone()
+    _ = try await phone.ask()
+    for _ in 0..<2 {
+      let question = try await phone.sign(HTTPRequest(method: .get, target: AttestTargets.quota))
+      let response = try await server.send(question)
+      #expect(response.status == 200 && response.fields["cache-control"] == "no-store")
+      let answer = QuotaAnswer(body: try await response.body.collect(upTo: 1000))
+      let midnight = server.clock.seconds + 43_200
+      #expect(
+        answer?.quotas == [QuotaState(name: "daily", limit: 5, remaining: 4, resetsAt: midnight)])
+      #expect(try await Outcome(server.send(question)) == Outcome(401, "counter_replayed"))
+    }
+    let unsigned = HTTPRequest(method: .get, target: AttestTargets.quota)
+    #expect(try await Outcome(server.send(unsigned)) == Outcome(401, "attestation_required"))
+  }
+
   @Test("RULES §5.4: a burst is never given back")
   func burst() async throws {
     let server = try await WholeServer { $0.burst = .init(requests: 3, seconds: 30) }

@@ -159,6 +159,19 @@ import Testing
     #expect(try await phone.server.remaining(phone, "money") == 1_000_000_000_000 - row.cost)
   }
 
+  @Test("an exchange that its own client cancelled is a caller that left", arguments: [true, false])
+  func cancelled(_ written: Bool) async throws {
+    let server = try await WholeServer(upstream: { _ in
+      throw HTTPClientError.cancelled(requestWritten: written)
+    })
+    let phone = try await server.phone()
+    await #expect(throws: CancellationError.self) { try await phone.ask() }
+    let row = try #require(try await server.usage().first)
+    #expect(server.upstreamRequests.values.count == 1)
+    #expect(row.status == 499 && (row.cost > 0) == written)
+    #expect(try await server.remaining(phone, "daily") == 99, "RULES §5.4: a caller that leaves counts")
+  }
+
   @Test("a stream that breaks is cut, so that nobody takes it for whole")
   func cut() async throws {
     let server = try await WholeServer()

@@ -1,0 +1,46 @@
+import Admission
+import AppAttest
+import BramleyAPI
+import Encodings
+import HTTPMessages
+
+/// `GET /attest/v1/quota`: what is left for the device that signs the question. It costs burst alone.
+struct QuotaRoute: Endpoint {
+  let method = HTTPMethod.get
+  let path = AttestTargets.quota
+  let environment: Environment
+  let challenges: ChallengeKeys
+  let verifier: EvidenceVerifier
+  let admitter: Admitter
+
+  func respond(to request: HTTPRequest, _ exchange: inout Exchange) async throws -> HTTPResponse {
+    let now = exchange.startedAt
+    let next = try await challenges.mint(.request, now: now)
+    exchange.answerFields[AttestFields.nextChallenge] = Base64.encodeURL(next.bytes)
+    guard request.fields.values("content-encoding").isEmpty else { throw Failure.contentEncoding }
+    let body = try await request.body.collect(upTo: 1024)
+    let verified = try await verifier.assertion(
+      PresentedEvidence(request.fields), .request, of: request, body: body, now: now)
+    let admitted = try await admitter.admit(.refused, verified, &exchange, leaseUntil: nil)
+    let told = admitter.plan.toldRules
+    let charges = admitter.plan.charges(
+      .paid(reserve: 0), evidence: verified.evidence, address: exchange.address, now: now
+    ).filter { told.contains($0.rule) }
+    let remaining: [Remaining]
+    do {
+      remaining = try await environment.ledger.remaining(
+        keyID: admitted.keyID ?? [], charges: charges, now: now)
+    } catch let error as CancellationError {
+      throw error
+    } catch {
+      throw Failure.storage(error)
+    }
+    return .json(
+      QuotaAnswer(
+        quotas: remaining.map {
+          QuotaState(
+            name: $0.rule, limit: $0.limit, remaining: max(0, $0.remaining), resetsAt: $0.resetsAt / 1000)
+        }
+      ).json)
+  }
+}
