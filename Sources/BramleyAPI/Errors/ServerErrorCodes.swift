@@ -20,8 +20,16 @@ extension ErrorCode {
   public static let internalError: ErrorCode = "internal_error"
   /// 503: the server cannot answer now, such as when its database does not; `Retry-After` says when to come.
   public static let unavailable: ErrorCode = "unavailable"
-  /// 502, 503, 504 or 529: the provider cannot be reached, or its answer cannot be passed on.
+  /// 503: the provider is not called just now, since it failed for many, or the model is closed.
   public static let upstreamUnavailable: ErrorCode = "upstream_unavailable"
+  /// 502 or 503: the provider failed, cannot be reached, or refuses the operator.
+  public static let upstreamFailed: ErrorCode = "upstream_failed"
+  /// 503 or 529: the provider is busy.
+  public static let upstreamBusy: ErrorCode = "upstream_busy"
+  /// 504: the provider did not answer in time.
+  public static let upstreamTimeout: ErrorCode = "upstream_timeout"
+  /// A 4xx of the provider: it refused what the client sent.
+  public static let upstreamRefused: ErrorCode = "upstream_refused"
 
   /// Every code that Bramley's source names; providers' policies add their own.
   public static let known: [ErrorCode] = [
@@ -29,6 +37,7 @@ extension ErrorCode {
     .invalidAssertion, .badSignature, .invalidSession, .appMismatch, .environmentMismatch, .keyRevoked,
     .attestationInvalid, .keyConflict, .invalidRequest, .rateLimited, .quotaExceeded, .buildNotAccepted,
     .tooManyInFlight, .budgetExceeded, .notFound, .methodNotAllowed, .requestTimeout, .bodyTooLarge,
-    .unsupportedMediaType, .internalError, .unavailable, .upstreamUnavailable,
+    .unsupportedMediaType, .internalError, .unavailable, .upstreamUnavailable, .upstreamFailed, .upstreamBusy,
+    .upstreamTimeout, .upstreamRefused,
   ]
 }

@@ -18,6 +18,8 @@ actor ProviderCall {
   private var finished = false
   private var broken = false
   private var status = 0
+  /// The code of the error that was answered.
+  private(set) var code: ErrorCode?
   private var firstByte: Int64?
 
   init(_ call: PreparedCall, target: ProviderTarget, context: CallContext) {
@@ -122,6 +124,7 @@ actor ProviderCall {
       case .cut: broken = true
       case .answerError(let error):
         status = error.status
+        code = ErrorCode(rawValue: error.code)
         await context.health.answered(status, keyID: context.keyID, now: context.environment.now())
         response = Self.response(error, requestID: context.requestID)
       case .cancelUpstream: upstream?.cancel()

@@ -75,7 +75,10 @@ struct ProviderRoute: Endpoint {
       closedModels: closedModels, health: health, id: exchange.id, requestID: exchange.requestID, route: path,
       provider: target.provider.name, model: call.model, keyID: admitted.keyID, userID: admitted.userID,
       startedAt: exchange.startedAt, started: exchange.started)
-    return try await ProviderCall(call, target: target, context: context).start()
+    let running = ProviderCall(call, target: target, context: context)
+    let response = try await running.start()
+    if response.status >= 400 { exchange.code = await running.code }
+    return response
   }
 
   private func prepare(

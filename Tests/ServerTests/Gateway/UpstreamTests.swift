@@ -30,6 +30,8 @@ import Testing
     let body = try await response.body.collect(upTo: 10_000)
     #expect(Outcome(response.status, ErrorAnswer(body: body).code?.rawValue ?? "") == outcome)
     #expect(!String(decoding: body, as: UTF8.self).contains("simulate"))
+    #expect(server.lines.values.contains { $0.contains("\"code\":\"\(outcome.code)\"") })
+    #expect(server.server.metrics.text.contains("bramley_errors_total{code=\"\(outcome.code)\"} 1"))
     let rows = try await server.usage()
     #expect(rows.count == 1 && rows.first?.status == outcome.status)
     let isOperators = ["error 401", "error 402", "error 403", "redirect", "gzip"].contains(instruction)
