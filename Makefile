@@ -22,15 +22,15 @@ test: setup ## lint, build, every test; SANITIZE=thread adds the thread sanitize
 	@SANITIZE=$(SANITIZE) scripts/test
 
 lint: ## formatting and the rules of the map
-	@swift format lint --strict --recursive --parallel Sources Tests Package.swift
+	@swift format lint --strict --recursive --parallel Sources Tests Fuzz Benchmarks Package.swift
 	@scripts/check-architecture --self-test
 	@scripts/check-architecture
 
 format: ## format all Swift files in place
-	@swift format --in-place --recursive --parallel Sources Tests Package.swift
+	@swift format --in-place --recursive --parallel Sources Tests Fuzz Benchmarks Package.swift
 
 bench: setup ## benchmarks: ratios taken in one run
-	@swift run -c release --package-path Benchmarks
+	@scripts/bench
 
 fuzz: setup ## every fuzz target for a bounded time
 	@scripts/fuzz

@@ -119,6 +119,17 @@ if Context.environment["BRAMLEY_FUZZ"] != nil {
       path: "Fuzz/Sources", swiftSettings: settings))
 }
 
+if Context.environment["BRAMLEY_BENCHMARKS"] != nil {
+  package.targets.append(
+    .executableTarget(
+      name: "BramleyBenchmarks",
+      dependencies: [
+        "Admission", "AppAttest", "BramleyAPI", "Cryptography", "Encodings", "Gateway", "HTTPMessages", "SQL",
+        "Server", "Stores", "System", "Transport",
+      ],
+      path: "Benchmarks/Sources"))
+}
+
 // A quick round on a part: `BRAMLEY_TEST_TARGETS=Transport,System swift test` builds those tests alone.
 if let only = Context.environment["BRAMLEY_TEST_TARGETS"] {
   let names = Set(only.split(separator: ",").map { String($0) + "Tests" })
