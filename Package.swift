@@ -101,7 +101,10 @@ let package = Package(
     test("bramley", ["Encodings", "HTTPMessages", "System"]),
     .testTarget(
       name: "EndToEndTests",
-      dependencies: ["BramleyTesting", "Encodings", "System", "bramley"],
+      dependencies: [
+        "AppleSimulator", "BramleyTesting", "Cryptography", "Encodings", "HTTPMessages", "System",
+        "Transport", "bramley",
+      ],
       swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]

@@ -23,6 +23,8 @@ struct DataDirectory: Sendable, Equatable {
   var database: String { path + "/bramley.sqlite" }
   /// The simulated Apple's authority, with its private key.
   var simulatedAuthority: String { path + "/simulated-apple.json" }
+  /// Its root certificate in PEM, for the configuration of a server that is to trust it.
+  var simulatedRoot: String { path + "/simulated-apple.pem" }
   /// The directory of the simulated phones.
   var devices: String { path + "/devices" }
 

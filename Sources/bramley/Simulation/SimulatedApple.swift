@@ -1,4 +1,5 @@
 import AppleSimulator
+import Encodings
 import System
 
 /// The simulated Apple of a data directory.
@@ -15,10 +16,25 @@ enum SimulatedApple {
       try Files.write(try SimulatedAppleCA(now: WallClock.seconds).state, to: path)
     }
     do {
-      return try SimulatedAppleCA(state: try Files.read(path, upTo: 1 << 20))
+      let authority = try SimulatedAppleCA(state: try Files.read(path, upTo: 1 << 20))
+      if !Files.exists(data.simulatedRoot) {
+        try Files.write(pem(ofCertificate: authority.root), to: data.simulatedRoot)
+      }
+      return authority
     } catch {
       throw CommandFailure(
         message: "cannot read the simulated Apple in \(path): \(error); remove it for a new one")
     }
+  }
+
+  /// The textual form of a certificate (RFC 7468).
+  private static func pem(ofCertificate der: [UInt8]) -> [UInt8] {
+    var lines = ["-----BEGIN CERTIFICATE-----"]
+    var rest = Base64.encode(der)[...]
+    while !rest.isEmpty {
+      lines.append(String(rest.prefix(64)))
+      rest = rest.dropFirst(64)
+    }
+    return Array((lines + ["-----END CERTIFICATE-----", ""]).joined(separator: "\n").utf8)
   }
 }
