@@ -42,38 +42,46 @@ struct EvidenceVerifier: Sendable {
       configuration.attest.acceptedApps.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
+  /// What holds of the evidence before the body is read: nobody without a challenge of ours and a known key
+  /// gets a body buffered.
+  enum Begun: Sendable {
+    /// Nothing more to check here.
+    case complete(VerifiedEvidence)
+    /// The signature is over the body as well.
+    case assertion([UInt8], ParsedKey, AcceptedApp, Challenge, Binding)
+  }
+
   /// Checks what was presented against the policy of the route. Throws a ``Failure``.
   ///
   /// - Parameters:
   ///   - route: the template, which a session token must open.
   ///   - now: milliseconds since 1970.
-  func verify(
-    _ presented: PresentedEvidence, of request: HTTPRequest, body: [UInt8], route: String,
-    policy: Configuration.RoutePolicy, now: Int64
-  ) async throws -> VerifiedEvidence {
+  func begin(
+    _ presented: PresentedEvidence, route: String, policy: Configuration.RoutePolicy, now: Int64
+  ) async throws -> Begun {
     switch presented {
     case .none:
       guard policy == .none else { throw Failure.attestationRequired }
-      return VerifiedEvidence(.none)
+      return .complete(VerifiedEvidence(.none))
     case .assertion:
-      return try await assertion(presented, .request, of: request, body: body, now: now)
+      return try await beginAssertion(presented, .request, now: now)
     case .session(let token):
       guard policy != .assertion else { throw Failure.attestationRequired }
       guard token.utf8.count <= 128 else { throw Failure.invalidSession }
-      return VerifiedEvidence(.session(tokenHash: Token.hash(token), route: route))
+      return .complete(VerifiedEvidence(.session(tokenHash: Token.hash(token), route: route)))
     case .debugToken(let token):
       // The name stands in the token and counts once the token's hash is found.
       guard let name = Token.name(ofDebugToken: token),
         configuration.deployment != .production || configuration.debugTokens.allowed.contains(name)
       else { throw Failure.invalidSession }
-      return VerifiedEvidence(.debugToken(tokenHash: Token.hash(token)), debugToken: name)
+      return .complete(VerifiedEvidence(.debugToken(tokenHash: Token.hash(token)), debugToken: name))
     }
   }
 
-  /// Checks an assertion: challenge, key, signature, app, build; in the order of their cost.
-  func assertion(
-    _ presented: PresentedEvidence, _ binding: Binding, of request: HTTPRequest, body: [UInt8], now: Int64
-  ) async throws -> VerifiedEvidence {
+  /// Checks challenge, key and app of an assertion; nothing else is taken.
+  func beginAssertion(
+    _ presented: PresentedEvidence, _ binding: Binding, now: Int64
+  ) async throws -> Begun {
     guard case .assertion(let keyID, let bytes, let text) = presented else {
       throw Failure.attestationRequired
     }
@@ -81,12 +89,23 @@ struct EvidenceVerifier: Sendable {
       text, binding == .request ? .request : .tokenExchange, now: now)
     let parsed = try await keys.key(keyID)
     guard let app = apps[parsed.key.appID] else { throw Failure.appMismatch }
-    let verified = try verify(bytes, parsed.publicKey, app, binding, challenge, request, body)
-    let consumed =
-      binding == .tokenExchange
-      ? ConsumedChallenge(random: challenge.random, expiry: challenge.expiry) : nil
-    return VerifiedEvidence(
-      .assertion(keyID: keyID, counter: verified.counter, challenge: consumed), key: parsed.key)
+    return .assertion(bytes, parsed, app, challenge, binding)
+  }
+
+  /// Checks the signature over the whole request.
+  func finish(
+    _ begun: Begun, of request: HTTPRequest, body: [UInt8]
+  ) throws(Failure) -> VerifiedEvidence {
+    switch begun {
+    case .complete(let verified): return verified
+    case .assertion(let bytes, let parsed, let app, let challenge, let binding):
+      let verified = try verify(bytes, parsed.publicKey, app, binding, challenge, request, body)
+      let consumed =
+        binding == .tokenExchange
+        ? ConsumedChallenge(random: challenge.random, expiry: challenge.expiry) : nil
+      return VerifiedEvidence(
+        .assertion(keyID: parsed.key.keyID, counter: verified.counter, challenge: consumed), key: parsed.key)
+    }
   }
 
   /// The audience is one of ours, and which one the signature says; it never comes from Host (RULES §1.2).

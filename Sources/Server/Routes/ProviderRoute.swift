@@ -26,10 +26,10 @@ struct ProviderRoute: Endpoint {
     exchange.answerFields[AttestFields.nextChallenge] = Base64.encodeURL(next.bytes)
     guard request.fields.values("content-encoding").isEmpty else { throw Failure.contentEncoding }
     let presented = try PresentedEvidence(request.fields)
-    if presented == .none, target.policy != .none { throw Failure.attestationRequired }
+    let begun = try await verifier.begin(
+      presented, route: path, policy: target.policy, now: exchange.startedAt)
     let body = try await request.body.collect(upTo: target.bodyLimit)
-    let verified = try await verifier.verify(
-      presented, of: request, body: body, route: path, policy: target.policy, now: exchange.startedAt)
+    let verified = try verifier.finish(begun, of: request, body: body)
 
     var call: PreparedCall
     do throws(ProviderRefusal) {

@@ -18,9 +18,9 @@ struct QuotaRoute: Endpoint {
     let next = try await challenges.mint(.request, now: now)
     exchange.answerFields[AttestFields.nextChallenge] = Base64.encodeURL(next.bytes)
     guard request.fields.values("content-encoding").isEmpty else { throw Failure.contentEncoding }
+    let begun = try await verifier.beginAssertion(PresentedEvidence(request.fields), .request, now: now)
     let body = try await request.body.collect(upTo: 1024)
-    let verified = try await verifier.assertion(
-      PresentedEvidence(request.fields), .request, of: request, body: body, now: now)
+    let verified = try verifier.finish(begun, of: request, body: body)
     let admitted = try await admitter.admit(.refused, verified, &exchange, leaseUntil: nil)
     let told = admitter.plan.toldRules
     let charges = admitter.plan.charges(

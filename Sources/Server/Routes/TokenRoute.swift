@@ -24,11 +24,10 @@ struct TokenRoute: Endpoint {
     let next = try await challenges.mint(.request, now: now)
     exchange.answerFields[AttestFields.nextChallenge] = Base64.encodeURL(next.bytes)
     guard request.fields["content-encoding"] == nil else { throw Failure.contentEncoding }
-    let presented = try PresentedEvidence(request.fields)
-    guard case .assertion = presented else { throw Failure.attestationRequired }
+    let begun = try await verifier.beginAssertion(
+      PresentedEvidence(request.fields), .tokenExchange, now: now)
     let body = try await request.body.collect(upTo: Self.bodyLimit)
-    let verified = try await verifier.assertion(
-      presented, .tokenExchange, of: request, body: body, now: now)
+    let verified = try verifier.finish(begun, of: request, body: body)
     guard let asked = SessionRequest(body: body) else {
       throw Failure.invalidRequest("The body is empty, or has routes: a list of route templates.")
     }

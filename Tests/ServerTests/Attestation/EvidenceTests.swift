@@ -79,6 +79,32 @@ import Testing
     try await expect(server, host, Outcome(401, "bad_signature"))
   }
 
+  @Test("a stranger's body is not read")
+  func unread() async throws {
+    let server = try await WholeServer()
+    let phone = try await server.phone()
+    final class Unread: HTTPBodyStream {
+      let pulls = Counter()
+      func next() async throws -> [UInt8]? {
+        pulls.add()
+        return nil
+      }
+      func cancel() {}
+    }
+    let signed = try await phone.sign(Phone.question())
+    let body = Unread()
+    for (name, value) in [
+      (AttestFields.challenge, "AAAA"), (AttestFields.keyID, Base64.encode([UInt8](repeating: 7, count: 32))),
+      ("content-encoding", "gzip"), ("x-api-key", "bat_x"),
+    ] {
+      var request = signed
+      request.fields[name] = value
+      request.body = HTTPBody(stream: body)
+      #expect(try await server.send(request).status >= 400)
+    }
+    #expect(body.pulls.value == 0)
+  }
+
   @Test("the bearer that was signed with passes")
   func bearer() async throws {
     let server = try await WholeServer()
