@@ -156,7 +156,7 @@ final class Transfer: @unchecked Sendable {
   private func checkDeadlines() {
     let now = MonotonicTime.now
     if now >= started + configuration.totalTimeout {
-      return finish(.failed(HTTPClientError.timedOut(.total)))
+      return finish(.failed(HTTPClientError.timedOut(requestBegan ? .total : .connect)))
     }
     if head.isComplete {
       // Waiting for the reader is not the other server's fault.

@@ -62,8 +62,12 @@ final class ScriptedBody: HTTPBodyStream {
   let state: Locked<State>
   let breaks: Bool
 
-  init(_ chunks: [String], breaks: Bool = false) {
-    state = Locked(State(chunks: chunks.map { Array($0.utf8) }))
+  convenience init(_ chunks: [String], breaks: Bool = false) {
+    self.init(bytes: chunks.map { Array($0.utf8) }, breaks: breaks)
+  }
+
+  init(bytes chunks: [[UInt8]], breaks: Bool = false) {
+    state = Locked(State(chunks: chunks))
     self.breaks = breaks
   }
 

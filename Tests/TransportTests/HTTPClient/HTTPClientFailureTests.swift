@@ -76,30 +76,36 @@ struct HTTPClientFailureTests {
     }
   }
 
-  @Test("each phase has its own time")
-  func timeouts() async throws {
+  @Test(
+    "each phase has its own time",
+    arguments: [
+      ("/silent", .head, .head), ("/idle", .idle, .idle), ("/drip", .total, .total),
+      ("/tls", .connect, .connect),
+      ("/tls", .total, .connect), ("/tls", .head, .connect),
+    ] as [(String, HTTPClientError.Phase, HTTPClientError.Phase)])
+  func timeouts(
+    target: String, short: HTTPClientError.Phase, phase: HTTPClientError.Phase
+  ) async throws {
     var configuration = HTTPClientConfiguration()
-    configuration.connectTimeout = .milliseconds(150)
-    configuration.headTimeout = .milliseconds(150)
-    configuration.idleTimeout = .milliseconds(100)
-    configuration.totalTimeout = .milliseconds(600)
+    configuration.connectTimeout = short == .connect ? .milliseconds(150) : .seconds(20)
+    if short == .head { configuration.headTimeout = .milliseconds(150) }
+    if short == .idle { configuration.idleTimeout = .milliseconds(150) }
+    if short == .total { configuration.totalTimeout = .milliseconds(150) }
     try await ClientScene.run(configuration) { peer, request in
       if request.text.hasPrefix("GET /idle") { peer.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab") }
       if request.text.hasPrefix("GET /drip") {
-        peer.send("HTTP/1.1 200 OK\r\nContent-Length: 90\r\n\r\nab")
-        Self.drip(peer, 20)
+        peer.send("HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\nab")
+        Self.drip(peer, 500)
       }
     } _: { scene async throws in
-      let head = await scene.failure(scene.request(.get, "/silent")) as? HTTPClientError
-      #expect(head == .timedOut(.head) && head?.requestWritten == true)
-      #expect(await scene.failure(scene.request(.get, "/idle")) as? HTTPClientError == .timedOut(.idle))
-      #expect(await scene.failure(scene.request(.get, "/drip")) as? HTTPClientError == .timedOut(.total))
+      var request = scene.request(.get, target)
       // A handshake that gets no answer belongs to connecting.
-      var request = scene.request()
-      request.scheme = "https"
-      let connect = await scene.failure(request) as? HTTPClientError
-      #expect(connect == .timedOut(.connect) && connect?.requestWritten == false)
-      #expect(try await scene.peer.wait { $0.closed == 4 } < .seconds(1))
+      if target == "/tls" { request.scheme = "https" }
+      let error = await scene.failure(request) as? HTTPClientError
+      #expect(error == .timedOut(phase))
+      #expect(error?.requestWritten == (phase != .connect))
+      _ = try await scene.peer.wait { $0.closed == 1 }
+      #expect(scene.peer.counts.closed == 1)
     }
   }
 

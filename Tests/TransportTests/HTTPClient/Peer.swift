@@ -29,6 +29,8 @@ final class Peer: @unchecked Sendable {
   private let listener: Int32
   private let script: Script
   private let reads: Bool
+  /// Sent before anything is asked.
+  private let greeting: String
   private let tally = Locked(Counts())
   private var connections: [Int32: Connection] = [:]
 
@@ -36,8 +38,9 @@ final class Peer: @unchecked Sendable {
   var counts: Counts { tally.withLock { $0 } }
 
   /// A peer that does not read lets its kernel buffers fill up.
-  init(reads: Bool = true, _ script: @escaping Script) async throws {
+  init(reads: Bool = true, greeting: String = "", _ script: @escaping Script) async throws {
     self.reads = reads
+    self.greeting = greeting
     loop = try EventLoop()
     self.script = script
     listener = socket(
@@ -83,6 +86,7 @@ final class Peer: @unchecked Sendable {
       let connection = Connection(descriptor, self)
       connections[descriptor] = connection
       connection.begin()
+      if !greeting.isEmpty { connection.send(greeting) }
     }
   }
 

@@ -46,33 +46,33 @@ func beginRequest(
   return transfer.requestBegins() ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
 }
 
-/// Opens a socket to a public address only (RULES §6.3). The address is the one that is connected to, so a name
-/// that resolves differently a moment later changes nothing.
-func openPublicSocket(
+/// Opens a socket that no other program inherits (libcurl's own would be), and where the configuration says so
+/// only to a public address (RULES §6.3). The address is the one that is connected to, so a name that resolves
+/// differently a moment later changes nothing.
+func openSocket(
   _ context: UnsafeMutableRawPointer?, _ purpose: curlsocktype,
   _ address: UnsafeMutablePointer<curl_sockaddr>?
 ) -> curl_socket_t {
   guard let transfer = unsafe transfer(context), let address = unsafe address else { return CURL_SOCKET_BAD }
-  let octets = unsafe withUnsafeBytes(of: &address.pointee.addr) { unsafe Array($0) }
-  let isPublic: Bool
-  switch unsafe address.pointee.family {
-  case AF_INET:
-    // sockaddr_in: family and port, then the address.
-    isPublic = octets.count >= 8 && PublicAddress.isPublic(v4: Array(octets[4..<8]))
-  case AF_INET6:
-    // sockaddr_in6 is longer than sockaddr, but libcurl's structure has room for it.
-    let address6 = unsafe UnsafeRawBufferPointer(
-      start: UnsafeRawPointer(address).advanced(by: MemoryLayout<curl_sockaddr>.offset(of: \.addr) ?? 0),
-      count: 24)
-    isPublic = unsafe PublicAddress.isPublic(v6: Array(address6[8..<24]))
-  default: isPublic = false
-  }
-  guard isPublic else {
+  guard unsafe transfer.configuration.allowsPrivateAddresses || isPublic(address) else {
     transfer.refusedAddress()
     return CURL_SOCKET_BAD
   }
   let type = unsafe address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
   return unsafe socket(address.pointee.family, type, address.pointee.protocol)
+}
+
+private func isPublic(_ address: UnsafeMutablePointer<curl_sockaddr>) -> Bool {
+  // sockaddr_in: family, port, address. sockaddr_in6: family, port, flow, address; it is longer than sockaddr,
+  // but libcurl's structure has room for it.
+  let start = unsafe UnsafeRawPointer(address) + (MemoryLayout<curl_sockaddr>.offset(of: \.addr) ?? 0)
+  switch unsafe address.pointee.family {
+  case AF_INET:
+    return unsafe PublicAddress.isPublic(v4: Array(UnsafeRawBufferPointer(start: start + 4, count: 4)))
+  case AF_INET6:
+    return unsafe PublicAddress.isPublic(v6: Array(UnsafeRawBufferPointer(start: start + 8, count: 16)))
+  default: return false
+  }
 }
 
 func watchSocket(

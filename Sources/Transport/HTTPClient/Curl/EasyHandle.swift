@@ -85,10 +85,8 @@ import System
     note(unsafe bramley_set_pointer(pointer, CURLOPT_READDATA, context))
     note(unsafe bramley_set_prerequest(pointer, beginRequest))
     note(unsafe bramley_set_pointer(pointer, CURLOPT_PREREQDATA, context))
-    if !transfer.configuration.allowsPrivateAddresses {
-      note(unsafe bramley_set_open_socket(pointer, openPublicSocket))
-      note(unsafe bramley_set_pointer(pointer, CURLOPT_OPENSOCKETDATA, context))
-    }
+    note(unsafe bramley_set_open_socket(pointer, openSocket))
+    note(unsafe bramley_set_pointer(pointer, CURLOPT_OPENSOCKETDATA, context))
   }
 
   /// Whether every option was taken: most of them are there for safety.
