@@ -6,17 +6,22 @@
 public enum Base64 {
   /// RFC 4648 §4: `+` and `/`, padded.
   public static func encode(_ bytes: some Sequence<UInt8>) -> String {
-    encode(bytes, alphabet: standard, padded: true)
+    encode(Array(bytes), alphabet: standard, padded: true)
   }
 
   /// RFC 4648 §5: `-` and `_`, without padding.
   public static func encodeURL(_ bytes: some Sequence<UInt8>) -> String {
-    encode(bytes, alphabet: urlSafe, padded: false)
+    encode(Array(bytes), alphabet: urlSafe, padded: false)
   }
 
   /// The bytes that `text` spells in either alphabet, padded or not; nil for anything else: a foreign
   /// character, a length of 1 modulo 4, wrong padding, or unused bits that are not zero.
   public static func decode(_ text: some StringProtocol) -> [UInt8]? {
+    decode(Array(text.utf8))
+  }
+
+  /// The same of a whole string: other modules see no generics here, and every request comes this way.
+  public static func decode(_ text: String) -> [UInt8]? {
     decode(Array(text.utf8))
   }
 
@@ -57,9 +62,9 @@ public enum Base64 {
     }
   }
 
-  private static func encode(_ bytes: some Sequence<UInt8>, alphabet: [UInt8], padded: Bool) -> String {
+  private static func encode(_ bytes: [UInt8], alphabet: [UInt8], padded: Bool) -> String {
     var out: [UInt8] = []
-    out.reserveCapacity((bytes.underestimatedCount + 2) / 3 * 4)
+    out.reserveCapacity((bytes.count + 2) / 3 * 4)
     var accumulator: UInt32 = 0
     var bits = 0
     for byte in bytes {

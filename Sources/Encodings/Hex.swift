@@ -2,8 +2,10 @@
 public enum Hex {
   /// Two lowercase digits a byte.
   public static func encode(_ bytes: some Sequence<UInt8>) -> String {
+    // An array of an array costs nothing, and its loop is not generic.
+    let bytes = Array(bytes)
     var out: [UInt8] = []
-    out.reserveCapacity(bytes.underestimatedCount * 2)
+    out.reserveCapacity(bytes.count * 2)
     for byte in bytes {
       out.append(digit(byte >> 4))
       out.append(digit(byte & 15))
