@@ -48,7 +48,19 @@ package final class HTTPClient: HTTPHandler {
     guard let connections = connections.first(where: { $0.loop === loop }) else {
       throw HTTPClientError.stopped(requestWritten: false)
     }
-    let transfer = Transfer(outgoing, over: connections)
+    if loop.isCurrent { return try await Self.send(outgoing, over: connections) }
+    // On the loop the answer cannot overtake the wait for it, which the thread sanitizer would take for a race.
+    return try await withTaskExecutorPreference(loop) {
+      try await Self.send(outgoing, over: connections)
+    }
+  }
+
+  @concurrent
+  private static func send(
+    _ request: OutgoingRequest, over connections: CurlConnections
+  ) async throws -> HTTPResponse {
+    let loop = connections.loop
+    let transfer = Transfer(request, over: connections)
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         loop.perform { transfer.start(continuation) }

@@ -13,10 +13,18 @@ final class ResponseBody: HTTPBodyStream {
   func next() async throws -> [UInt8]? {
     let loop = transfer.loop
     try Task.checkCancellation()
-    if loop.isCurrent, let chunk = transfer.takeBuffered() { return chunk }
-    return try await withTaskCancellationHandler {
+    if loop.isCurrent {
+      if let chunk = transfer.takeBuffered() { return chunk }
+      return try await pull()
+    }
+    return try await withTaskExecutorPreference(loop) { try await pull() }
+  }
+
+  @concurrent
+  private func pull() async throws -> [UInt8]? {
+    try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
-        loop.perform { self.transfer.pull(continuation) }
+        transfer.loop.perform { self.transfer.pull(continuation) }
       }
     } onCancel: {
       cancel()

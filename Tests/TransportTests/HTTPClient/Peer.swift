@@ -207,7 +207,7 @@ final class Peer: @unchecked Sendable {
         let count = unsafe Glibc.send(descriptor, outgoing, outgoing.count, Int32(MSG_NOSIGNAL))
         if count < 0 {
           if errno == EAGAIN { break }
-          return close()
+          return left()
         }
         peer.tally.withLock { $0.sent += count }
         outgoing.removeFirst(count)
