@@ -26,13 +26,3 @@ package struct Server: Sendable {
     jobs = application.jobs
   }
 }
-
-/// Work that is done again and again; the executable runs it.
-package struct Job: Sendable {
-  /// For the log.
-  package let name: String
-  /// Seconds from the start of the process to the first run, and from the end of one to the start of the next.
-  package let interval: Int64
-  /// One run. It deals with its own errors.
-  package let run: @Sendable () async -> Void
-}

@@ -3,7 +3,10 @@ package import SQL
 /// Everything that the stores keep, step by step.
 package enum Schema {
   /// Every step, oldest first. Released ones never change.
-  package static let migrations = [Migration(version: 1, name: "keys and ledger", sql: keysAndLedger)]
+  package static let migrations = [
+    Migration(version: 1, name: "keys and ledger", sql: keysAndLedger),
+    Migration(version: 2, name: "shared jobs", sql: sharedJobs),
+  ]
 
   /// Brings the database to this program's schema; the versions that were applied.
   ///

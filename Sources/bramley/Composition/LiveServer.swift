@@ -23,7 +23,14 @@ struct LiveServer: Sendable {
     listener = try await Self.listen(server.handler, on: configuration.listen, parts.loops, settings)
     adminListener = try await Self.listen(
       server.adminHandler, on: configuration.adminListen, parts.loops, settings)
-    for job in server.jobs { parts.background.every(.seconds(job.interval), job.run) }
+    for job in server.jobs {
+      switch job.nodes {
+      case .everyNode: parts.background.every(.seconds(job.interval)) { await job.run() }
+      case .oneNode:
+        let runner = JobRunner(job, parts.jobContext)
+        parts.background.every(runner.pause) { await runner.attempt() }
+      }
+    }
   }
 
   private static func listen(

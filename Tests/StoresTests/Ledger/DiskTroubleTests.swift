@@ -54,7 +54,9 @@ import Testing
   @Test("A database of a newer Bramley is refused")
   func schema() async throws {
     let fixture = try await StoreFixture(.disk)
-    try await fixture.database.write { _ = try $0.execute("update schema_versions set version = 99") }
+    try await fixture.database.write {
+      _ = try $0.execute("update schema_versions set version = 99 where version = 1")
+    }
     await #expect(throws: DatabaseError.schemaTooNew(found: 99, known: Schema.migrations.count)) {
       try await Schema.migrate(fixture.database, now: 1)
     }

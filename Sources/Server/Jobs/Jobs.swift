@@ -12,7 +12,7 @@ struct Jobs: Sendable {
 
   var all: [Job] {
     [
-      job("renew_leases", every: 60) { [self] in
+      job("renew_leases", every: 60, on: .everyNode) { [self] in
         let failed = await live.renew(now: environment.now())
         if failed > 0 { log.error("leases_not_renewed", [("count", .integer(failed))]) }
       },
@@ -31,17 +31,20 @@ struct Jobs: Sendable {
   }
 
   private func job(
-    _ name: String, every seconds: Int64, _ run: @escaping @Sendable () async throws -> Void
+    _ name: String, every seconds: Int64, on nodes: Job.Nodes = .oneNode,
+    _ run: @escaping @Sendable () async throws -> Void
   ) -> Job {
     let (log, metrics) = (log, metrics)
-    return Job(name: name, interval: seconds) {
+    return Job(name: name, interval: seconds, nodes: nodes) {
       do {
         try await run()
+        return .done
       } catch is CancellationError {
-        return
+        return .failed("cancelled")
       } catch {
         metrics.alarms[Metrics.Alarm.storage].add()
         log.error("job_failed", [("job", .string(name)), ("error", .string("\(error)"))])
+        return .failed("\(error)")
       }
     }
   }

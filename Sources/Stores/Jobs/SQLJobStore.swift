@@ -1,0 +1,118 @@
+package import Admission
+package import SQL
+
+/// Jobs in a database that all nodes share.
+package struct SQLJobStore: JobStore {
+  private let database: Database
+
+  /// - Parameter database: migrated to `Schema`.
+  package init(_ database: Database) {
+    self.database = database
+  }
+
+  package func claim(
+    _ job: String, node: String, interval: Int64, lease: Int64, abandoned: JobLease?, now: Int64
+  ) async throws -> JobClaim {
+    let latest = now.saturatingAdd(interval)
+    // Most questions come too early, and writing costs: look first. What is seen here decides nothing else.
+    let seen = try await database.read { try Self.row(job, $0) }
+    if let seen, let answer = seen.refusal(abandoned: abandoned, now: now, latest: latest) { return answer }
+    return try await database.write { transaction in
+      try transaction.execute(
+        "insert into jobs (name, generation, next_run) values ($1, 0, $2) on conflict (name) do nothing",
+        [.text(job), .integer(latest)])
+      // One conditional update: whoever waits for its lock judges the row as it is then.
+      let until = now.saturatingAdd(lease)
+      let taken = try transaction.first(
+        """
+        update jobs set generation = generation + 1, node = $2, leased_until = $3, last_start = $4
+        where name = $1
+          and (leased_until is null or leased_until <= $4 or (generation = $5 and leased_until = $6))
+          and (next_run <= $4 or next_run > $7 or leased_until is not null)
+        returning generation
+        """,
+        [
+          .text(job), .text(node), .integer(until), .integer(now),
+          .integer(abandoned?.generation ?? -1), .integer(abandoned?.until ?? -1), .integer(latest),
+        ]
+      ) { $0.int64(0) }
+      if let taken { return .taken(JobLease(job: job, generation: taken, until: until)) }
+      return try Self.row(job, transaction)?.refusal(abandoned: nil, now: now, latest: latest) ?? .notDue(now)
+    }
+  }
+
+  package func renew(_ lease: JobLease, until: Int64) async throws -> JobLease? {
+    let held = try await database.write { transaction in
+      try transaction.execute(
+        "update jobs set leased_until = $3 where name = $1 and generation = $2 and leased_until is not null",
+        [.text(lease.job), .integer(lease.generation), .integer(until)]) > 0
+    }
+    return held ? JobLease(job: lease.job, generation: lease.generation, until: until) : nil
+  }
+
+  package func finish(
+    _ lease: JobLease, _ outcome: JobOutcome, nextRun: Int64, now: Int64
+  ) async throws -> Bool {
+    let words =
+      switch outcome {
+      case .done: "done"
+      case .failed(let words): "failed: \(words)"
+      }
+    return try await database.write { transaction in
+      try transaction.execute(
+        """
+        update jobs set leased_until = null, last_end = $3, outcome = $4, next_run = $5
+        where name = $1 and generation = $2 and leased_until is not null
+        """,
+        [
+          .text(lease.job), .integer(lease.generation), .integer(now), .text(words), .integer(nextRun),
+        ]) > 0
+    }
+  }
+
+  package func jobs() async throws -> [JobState] {
+    try await database.read { transaction in
+      try transaction.rows(
+        """
+        select name, node, leased_until, last_start, last_end, outcome, next_run from jobs order by name
+        """
+      ) {
+        JobState(
+          name: $0.string(0), node: $0.optionalString(1), leasedUntil: $0.optionalInt64(2),
+          lastStart: $0.optionalInt64(3), lastEnd: $0.optionalInt64(4), outcome: $0.optionalString(5),
+          nextRun: $0.int64(6))
+      }
+    }
+  }
+
+  private struct Row {
+    var job: String
+    var generation: Int64
+    var leasedUntil: Int64?
+    var nextRun: Int64
+
+    /// Why it cannot be taken; the same rule as the update's.
+    func refusal(abandoned: JobLease?, now: Int64, latest: Int64) -> JobClaim? {
+      if let leasedUntil {
+        let lease = JobLease(job: job, generation: generation, until: leasedUntil)
+        return leasedUntil <= now || lease == abandoned ? nil : .held(lease)
+      }
+      return nextRun <= now || nextRun > latest ? nil : .notDue(nextRun)
+    }
+  }
+
+  private static func row(_ job: String, _ transaction: Transaction) throws -> Row? {
+    try transaction.first(
+      "select generation, leased_until, next_run from jobs where name = $1", [.text(job)]
+    ) {
+      Row(job: job, generation: $0.int64(0), leasedUntil: $0.optionalInt64(1), nextRun: $0.int64(2))
+    }
+  }
+}
+
+extension Int64 {
+  fileprivate func saturatingAdd(_ other: Int64) -> Int64 {
+    let (sum, overflow) = addingReportingOverflow(other)
+    return overflow ? .max : sum
+  }
+}
