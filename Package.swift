@@ -98,7 +98,7 @@ let package = Package(
     test(
       "BramleyClient",
       ["AppleSimulator", "BramleyAPI", "Cryptography", "Encodings", "HTTPMessages"]),
-    test("bramley", ["Encodings", "HTTPMessages", "System"]),
+    test("bramley", ["Admission", "AppAttest", "Encodings", "HTTPMessages", "SQL", "Stores", "System"]),
     .testTarget(
       name: "EndToEndTests",
       dependencies: [

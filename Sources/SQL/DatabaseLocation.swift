@@ -6,6 +6,9 @@ package enum DatabaseLocation: Sendable, Equatable {
   case file(String)
   /// A SQLite file that is looked at only.
   case readOnlyFile(String)
+  /// A SQLite file, made when absent (mode 0600), in the journal mode that it has: for copies and repairs by one
+  /// process alone.
+  case plainFile(String)
 
   var isReadOnly: Bool {
     if case .readOnlyFile = self { true } else { false }
@@ -39,7 +42,7 @@ package struct DatabaseTuning: Sendable {
   func pragmas(_ location: DatabaseLocation, _ role: Connection.Role) -> [String] {
     var pragmas = ["pragma foreign_keys = on", "pragma temp_store = memory"]
     switch (location, role) {
-    case (.memory, _): break
+    case (.memory, _), (.plainFile, _): break
     case (.file, .writer):
       // FULL syncs the log at every commit: what was answered survives a power cut. Group commit pays for it.
       pragmas += [

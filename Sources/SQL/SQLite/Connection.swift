@@ -25,7 +25,7 @@ import Glibc
     case .memory:
       path = ":memory:"
       flags |= SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY
-    case .file(let file):
+    case .file(let file), .plainFile(let file):
       path = file
       if role == .writer {
         flags |= SQLITE_OPEN_CREATE
@@ -103,6 +103,17 @@ import Glibc
     let statement = try statement("pragma data_version")
     defer { statement.reset() }
     return try statement.step() ? statement.int64(0) : 0
+  }
+
+  /// Puts every page of another connection's database in the place of this one's, in one step: where a log
+  /// stands beside the source that keeps no writer waiting.
+  func copyPages(from source: Connection) throws(DatabaseError) {
+    guard let copy = unsafe sqlite3_backup_init(handle, "main", source.handle, "main") else {
+      throw error(unsafe sqlite3_errcode(handle))
+    }
+    let step = unsafe sqlite3_backup_step(copy, -1)
+    let end = unsafe sqlite3_backup_finish(copy)
+    guard step == SQLITE_DONE, end == SQLITE_OK else { throw error(step == SQLITE_DONE ? end : step) }
   }
 
   func error(_ code: Int32) -> DatabaseError {

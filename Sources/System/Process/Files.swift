@@ -91,6 +91,28 @@ package enum Files {
     throw .system(.last("unlink"))
   }
 
+  /// Gives a whole file another name of its file system, at once and durably; false, and nothing is changed,
+  /// where something has that name and is not to be replaced.
+  package static func move(_ path: String, to target: String, replacing: Bool) throws(Failure) -> Bool {
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard descriptor >= 0 else { throw .system(.last("open")) }
+    let synced = fsync(descriptor)
+    close(descriptor)
+    guard synced == 0 else { throw .system(.last("fsync")) }
+    if replacing {
+      guard unsafe rename(path, target) == 0 else { throw .system(.last("rename")) }
+    } else {
+      // Unlike a look before a rename, this cannot replace a file that came meanwhile.
+      guard unsafe link(path, target) == 0 else {
+        if errno == EEXIST { return false }
+        throw .system(.last("link"))
+      }
+      unsafe unlink(path)
+    }
+    syncDirectory(of: target)
+    return true
+  }
+
   /// Writes everything to a descriptor, waiting as long as it takes.
   package static func writeAll(_ bytes: [UInt8], to descriptor: Int32) throws(SystemError) {
     var written = 0

@@ -11,6 +11,8 @@ protocol Command: Sendable {
 /// Every command, in the order of the help.
 let allCommands: [any Command.Type] = [
   Dev.self, Serve.self, Doctor.self,
+  Migrate.self, Backup.self, Restore.self,
+  ShowUsage.self, ShowJobs.self, ListKeys.self, BanKey.self, RevokeKey.self,
   Ask.self, Proxy.self, BuyToken.self,
   InspectAttestation.self, InspectAssertion.self, InspectReceipt.self,
   CreateDebugKey.self, ListDebugKeys.self, RevokeDebugKey.self,

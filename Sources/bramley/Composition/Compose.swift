@@ -16,13 +16,14 @@ struct Compose: Sendable {
   let loops: EventLoopGroup
   let background: BackgroundTasks
   let database: Database
+  private let claim: FileLock
 
   /// Starts the loops and opens the database.
   init(_ configuration: Configuration, use: StoredState.Use) async throws {
     self.configuration = configuration
     loops = try EventLoopGroup(loops: EventLoopGroup.processors)
     background = BackgroundTasks(on: loops)
-    database = try await StoredState.open(DataDirectory(path: configuration.data), use: use)
+    (database, claim) = try await StoredState.open(DataDirectory(path: configuration.data), use: use)
   }
 
   /// The network's providers.
@@ -58,6 +59,19 @@ struct Compose: Sendable {
       isReady: { [database] in (try? await database.read { _ in true }) ?? false },
       upstream: upstream)
   }
+
+  /// What jobs that are one node's at a time run by.
+  var jobContext: JobRunner.Context {
+    JobRunner.Context(
+      store: SQLJobStore(database), node: Self.node, now: { WallClock.milliseconds },
+      uptime: { MonotonicTime.now.nanoseconds },
+      sleep: { [loops] in try await loops.currentOrNext().sleep(for: $0) },
+      failed: { Self.log("job_not_claimed", [("job", .string($0)), ("error", .string("\($1)"))]) })
+  }
+
+  /// This process among all nodes: for people its machine, and what no other process has.
+  private static let node =
+    "\(CurrentProcess.host)/\(CurrentProcess.identifier)/\(Hex.encode(Cryptography.SecureRandom.bytes(4)))"
 
   /// Writes a line of the log to stderr.
   static let log: @Sendable (String) -> Void = { line in

@@ -21,6 +21,8 @@ struct DataDirectory: Sendable, Equatable {
 
   /// The database's file.
   var database: String { path + "/bramley.sqlite" }
+  /// What servers and commands share while they use the database, and `restore` has alone.
+  var lock: String { path + "/bramley.lock" }
   /// The simulated Apple's authority, with its private key.
   var simulatedAuthority: String { path + "/simulated-apple.json" }
   /// Its root certificate in PEM, for the configuration of a server that is to trust it.

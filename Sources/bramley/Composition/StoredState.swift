@@ -18,8 +18,11 @@ enum StoredState {
   static let mark = "used_by_dev"
 
   /// Opens it, brings its schema up to date, and checks or sets the mark.
-  static func open(_ data: DataDirectory, use: Use) async throws -> Database {
+  ///
+  /// - Returns: with the claim that keeps `restore` away for as long as it is kept.
+  static func open(_ data: DataDirectory, use: Use) async throws -> (database: Database, claim: FileLock) {
     try data.create()
+    let claim = try claim(data)
     let database: Database
     do {
       database = try Database(.file(data.database))
@@ -38,11 +41,19 @@ enum StoredState {
               + "production needs a data directory of its own", code: .configuration)
         }
       }
-      return database
+      return (database, claim)
     } catch {
       database.close()
       throw error
     }
+  }
+
+  /// The right to use the database beside others.
+  static func claim(_ data: DataDirectory) throws -> FileLock {
+    guard let claim = try FileLock(data.lock, shared: true) else {
+      throw CommandFailure(message: "`bramley restore` is at work in \(data.path)")
+    }
+    return claim
   }
 
   /// What a configuration opens it for.

@@ -12,7 +12,7 @@ struct CreateDebugKey: Command {
       .init(
         name: "name", value: "NAME", summary: "whose it is: small letters, digits, hyphens", required: true),
       .init(name: "days", value: "DAYS", summary: "how long it holds, 90 at most", required: true),
-    ] + DebugKeyStore.options,
+    ] + OperatedDatabase.options,
     discussion: """
       The token is printed once; the database has its hash alone. Clients send it as the bearer or as
       x-api-key. It has a small quota of its own, every use is logged, and production takes it only if

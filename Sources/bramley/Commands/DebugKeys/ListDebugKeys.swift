@@ -6,7 +6,7 @@ import System
 struct ListDebugKeys: Command {
   static let syntax = CommandSyntax(
     words: ["keys", "debug", "list"], summary: "List the tokens for simulators.",
-    options: DebugKeyStore.options)
+    options: OperatedDatabase.options)
 
   private let arguments: ParsedArguments
 

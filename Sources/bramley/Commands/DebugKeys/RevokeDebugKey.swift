@@ -4,7 +4,7 @@ import Admission
 struct RevokeDebugKey: Command {
   static let syntax = CommandSyntax(
     words: ["keys", "debug", "revoke"], summary: "End a token for a simulator.",
-    positionals: [.init(name: "NAME", summary: "the token's name")], options: DebugKeyStore.options)
+    positionals: [.init(name: "NAME", summary: "the token's name")], options: OperatedDatabase.options)
 
   private let arguments: ParsedArguments
 

@@ -1,0 +1,46 @@
+package import Admission
+package import SQL
+
+/// A registered key as an operator sees it.
+package struct ListedKey: Sendable, Equatable {
+  /// The row's number: keys are listed by it.
+  package var id: Int64
+  package var keyID: [UInt8]
+  package var appID: String
+  package var environment: String
+  /// Seconds since 1970.
+  package var registeredAt: Int64
+  package var status: DeviceState.Status
+  package var osVersion: String?
+  package var userID: String?
+}
+
+/// The registered keys, a page at a time, read beside the writer.
+package struct SQLDeviceKeyList: Sendable {
+  private let database: Database
+
+  /// - Parameter database: migrated to `Schema`.
+  package init(_ database: Database) {
+    self.database = database
+  }
+
+  /// The keys that were registered after the one of that number, at most `limit`, oldest first.
+  ///
+  /// - Parameter status: of that status alone; nil for every one.
+  package func keys(after id: Int64, status: DeviceState.Status?, limit: Int) async throws -> [ListedKey] {
+    try await database.read { transaction in
+      try transaction.rows(
+        """
+        select k.id, k.key_id, k.app_id, k.environment, k.registered_at, k.status, k.os_version, s.user_id
+        from device_keys k left join device_states s on s.device = k.id
+        where k.id > $1 and ($2 < 0 or k.status = $2) order by k.id limit $3
+        """, [.integer(id), .integer(status?.rawValue ?? -1), .integer(Int64(limit))]
+      ) {
+        ListedKey(
+          id: $0.int64(0), keyID: $0.bytes(1), appID: $0.string(2), environment: $0.string(3),
+          registeredAt: $0.int64(4), status: DeviceState.Status(rawValue: $0.int64(5)) ?? .revoked,
+          osVersion: $0.optionalString(6), userID: $0.optionalString(7))
+      }
+    }
+  }
+}
