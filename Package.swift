@@ -102,8 +102,9 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "AppleSimulator", "BramleyTesting", "Cryptography", "Encodings", "HTTPMessages", "System",
-        "Transport", "bramley",
+        "AppleSimulator", "BramleyClient", "BramleyTesting", "Cryptography", "Encodings", "HTTPMessages",
+        "SQL",
+        "System", "Transport", "bramley",
       ],
       swiftSettings: settings),
   ],
