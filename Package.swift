@@ -42,6 +42,7 @@ let package = Package(
     system("CCurl", package: "libcurl", apt: "libcurl4-openssl-dev"),
     system("CLinux"),
     system("COpenSSL", package: "openssl", apt: "libssl-dev"),
+    system("CPostgres", package: "libpq", apt: "libpq-dev"),
     system("CSQLite", package: "sqlite3", apt: "libsqlite3-dev"),
 
     // Values: no I/O, no Foundation.
@@ -52,7 +53,7 @@ let package = Package(
     // Rooms: `unsafe` is allowed here only.
     target("System", ["CLinux"]),
     target("Cryptography", ["COpenSSL", "Encodings"]),
-    target("SQL", ["CSQLite", "System"]),
+    target("SQL", ["CPostgres", "CSQLite", "System"]),
     target("Transport", ["CCurl", "CLinux", "HTTPMessages", "System"]),
 
     // Domain: rules, no I/O, none knows another.

@@ -2,6 +2,9 @@ import System
 
 /// Decides jobs of one kind a whole batch at a time: load each row once, decide job after job, write each changed
 /// row once. It lives on the writer's thread and may keep rows between batches.
+///
+/// On PostgreSQL other nodes decide at the same time: a decider locks the rows that it reads (`for update`), in one
+/// order, and keeps none that can change.
 package protocol BatchDecider: AnyObject {
   associatedtype Job: Sendable
   associatedtype Answer: Sendable
@@ -12,6 +15,16 @@ package protocol BatchDecider: AnyObject {
   /// - Parameter othersWrote: rows kept from an earlier batch may be stale, because another job, another
   ///   process or a rollback has changed them since. Also true for the first batch.
   func decide(_ jobs: [Job], in transaction: Transaction, othersWrote: Bool) throws -> [Answer]
+
+  /// Whether the batch that was decided last is in the database, after the answer to its commit was lost on the
+  /// network; nil when that cannot be told.
+  func wasCommitted(_ jobs: [Job], _ answers: [Answer], in transaction: Transaction) throws -> Bool?
+}
+
+extension BatchDecider {
+  package func wasCommitted(
+    _ jobs: [Job], _ answers: [Answer], in transaction: Transaction
+  ) throws -> Bool? { nil }
 }
 
 /// The way to a batch decider from any task.
@@ -92,6 +105,13 @@ protocol SubmissionLane<Submitted, Answer>: Lane {
       throw DatabaseError.miscounted(jobs: jobs.count, answers: answers.count)
     }
     for (job, answer) in zip(jobs, answers) { Self.submission(job).answer = answer }
+  }
+
+  func wasCommitted(_ jobs: [any Job], in transaction: Transaction) throws -> Bool? {
+    let submissions = jobs.map { Self.submission($0) }
+    let answers = submissions.compactMap(\.answer)
+    guard let decider, answers.count == jobs.count else { return nil }
+    return try decider.wasCommitted(submissions.map(\.job), answers, in: transaction)
   }
 
   /// Only `BatchLane.submit` makes jobs that name a lane, and of this type; a checked cast of each job would cost

@@ -1,16 +1,27 @@
-/// A database: one writer with group commit, and readers beside it.
+/// A database: on SQLite one writer with group commit and readers beside it, on PostgreSQL a pool of connections.
 ///
 /// A closure given to it runs on a database thread and may run more than once; it must not wait for anything nor
 /// have effects outside. Checks come before writes: a job that throws before it wrote costs its batch nothing.
 package final class Database: Sendable {
-  private let writes: Mailbox<any Job>
-  private let reads: Mailbox<any Job>?
+  private enum Engine: Sendable {
+    case sqlite(writes: Mailbox<any Job>, reads: Mailbox<any Job>?)
+    case postgreSQL(PostgresPool)
+  }
+
+  private let engine: Engine
+  /// Which SQL it speaks.
+  package let dialect: Dialect
 
   /// Opens it and starts its threads.
   ///
   /// - Throws: `cannotOpen`, `readOnly`, `corrupt` … with the path.
   package init(_ location: DatabaseLocation, tuning: DatabaseTuning = DatabaseTuning()) throws(DatabaseError)
   {
+    dialect = location.dialect
+    if case .postgreSQL(let settings) = location {
+      engine = .postgreSQL(try PostgresPool(settings))
+      return
+    }
     let writes = Mailbox<any Job>()
     let connection = try Connection(location, role: .writer, tuning: tuning)
     var readers: [Connection] = []
@@ -20,16 +31,15 @@ package final class Database: Sendable {
       }
     }
     Self.start("sql-writer", connection) { Writer($0, writes, limit: max(tuning.batchLimit, 1)).run() }
-    self.writes = writes
     guard !readers.isEmpty else {
-      reads = nil
+      engine = .sqlite(writes: writes, reads: nil)
       return
     }
     let reads = Mailbox<any Job>()
     for reader in readers {
       Self.start("sql-reader", reader) { Reader($0, reads).run() }
     }
-    self.reads = reads
+    engine = .sqlite(writes: writes, reads: reads)
   }
 
   deinit {
@@ -38,37 +48,49 @@ package final class Database: Sendable {
 
   /// Ends the threads after what was submitted is done; later calls throw `closed`.
   package func close() {
-    writes.close()
-    reads?.close()
+    switch engine {
+    case .sqlite(let writes, let reads):
+      writes.close()
+      reads?.close()
+    case .postgreSQL(let pool): pool.close()
+    }
   }
 
   /// Runs the closure in a transaction that it shares with others; returns when that is durable.
   package func write<Value: Sendable>(
     _ body: @escaping @Sendable (Transaction) throws -> Value
   ) async throws -> Value {
-    try await Self.submit(to: writes, body)
+    try await submit(body, isReading: false)
   }
 
   /// Runs the closure in a snapshot of what is committed.
   package func read<Value: Sendable>(
     _ body: @escaping @Sendable (Transaction) throws -> Value
   ) async throws -> Value {
-    try await Self.submit(to: reads ?? writes, body)
+    try await submit(body, isReading: true)
   }
 
   /// A lane of its own for jobs of one kind; `make` is called on the writer's thread.
   package func lane<Decider: BatchDecider>(
     _ make: @escaping @Sendable () -> Decider
   ) -> BatchLane<Decider.Job, Decider.Answer> {
-    BatchLane(writes, make)
+    switch engine {
+    case .sqlite(let writes, _): BatchLane(writes, make)
+    case .postgreSQL(let pool): BatchLane(pool.lane(), make)
+    }
   }
 
-  private static func submit<Value: Sendable>(
-    to mailbox: Mailbox<any Job>, _ body: @escaping @Sendable (Transaction) throws -> Value
+  private func submit<Value: Sendable>(
+    _ body: @escaping @Sendable (Transaction) throws -> Value, isReading: Bool
   ) async throws -> Value {
     try await unsafe withUnsafeThrowingContinuation { continuation in
       let job = unsafe ClosureJob(continuation, body)
-      if !mailbox.post(job) { job.fail(DatabaseError.closed) }
+      let isTaken =
+        switch engine {
+        case .sqlite(let writes, let reads): (isReading ? reads ?? writes : writes).post(job)
+        case .postgreSQL(let pool): pool.post(job, isReading: isReading)
+        }
+      if !isTaken { job.fail(DatabaseError.closed) }
     }
   }
 

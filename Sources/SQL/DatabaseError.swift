@@ -18,6 +18,14 @@ package enum DatabaseError: Error, Equatable {
   case schemaTooNew(found: Int, known: Int)
   /// A migration that was applied is not the one that this program knows by that number.
   case schemaMismatch(version: Int, found: String, known: String)
+  /// The server cannot be reached, or refuses connections. Nothing was done.
+  case unavailable(String)
+  /// A statement, a lock or a connection was waited for too long. Nothing was done.
+  case timedOut
+  /// Other transactions were in the way at every attempt. Nothing was done.
+  case conflict
+  /// The connection broke during the commit: what was asked for is done, or is not.
+  case outcomeUnknown
   /// The database was closed.
   case closed
   /// A batch decider gave another number of answers than it had jobs.
@@ -53,6 +61,10 @@ extension DatabaseError: CustomStringConvertible {
       """
     case .schemaMismatch(let version, let found, let known):
       "schema \(version) of the database is '\(found)', this Bramley knows it as '\(known)'"
+    case .unavailable(let what): "the database does not answer: \(what)"
+    case .timedOut: "the database took too long"
+    case .conflict: "other transactions were in the way at every attempt"
+    case .outcomeUnknown: "the connection to the database broke during a commit: its outcome is unknown"
     case .closed: "the database is closed"
     case .miscounted(let jobs, let answers): "\(jobs) jobs got \(answers) answers"
     case .failed(let code, let what): "the database failed (code \(code)): \(what)"

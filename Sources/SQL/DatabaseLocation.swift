@@ -9,9 +9,16 @@ package enum DatabaseLocation: Sendable, Equatable {
   /// A SQLite file, made when absent (mode 0600), in the journal mode that it has: for copies and repairs by one
   /// process alone.
   case plainFile(String)
+  /// A PostgreSQL server.
+  case postgreSQL(PostgresSettings)
 
   var isReadOnly: Bool {
     if case .readOnlyFile = self { true } else { false }
+  }
+
+  /// What is spoken there.
+  package var dialect: Dialect {
+    if case .postgreSQL = self { .postgreSQL } else { .sqlite }
   }
 }
 

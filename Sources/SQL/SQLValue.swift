@@ -5,6 +5,10 @@ package enum SQLValue: Sendable, Equatable {
   case real(Double)
   case text(String)
   case blob([UInt8])
+  /// Arrays, for PostgreSQL alone.
+  case integers([Int64])
+  case texts([String])
+  case blobs([[UInt8]])
 
   /// NULL for nil.
   package init(_ value: Int64?) {

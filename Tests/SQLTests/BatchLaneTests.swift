@@ -7,7 +7,8 @@ private final class Adder: BatchDecider {
   private var total: Int64 = 0
 
   func decide(_ jobs: [Int64], in transaction: Transaction, othersWrote: Bool) throws -> [Int64] {
-    if othersWrote { total = try transaction.first("select n from totals") { $0.int64(0) } ?? 0 }
+    let lock = transaction.dialect == .postgreSQL ? " for update" : ""
+    if othersWrote { total = try transaction.first("select n from totals\(lock)") { $0.int64(0) } ?? 0 }
     var answers: [Int64] = []
     for job in jobs {
       total += job
@@ -21,7 +22,7 @@ private final class Adder: BatchDecider {
 
 @Suite("Batch lane") struct BatchLaneTests {
   private func totals(_ place: Place) async throws -> TestDatabase {
-    let test = try TestDatabase(place)
+    let test = try await TestDatabase(place)
     try await test.database.write {
       try $0.script("create table totals (n integer not null) strict; insert into totals values (0);")
     }

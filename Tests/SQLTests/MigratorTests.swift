@@ -8,7 +8,7 @@ import Testing
 
   @Test("Applies what is missing, once", arguments: Place.allCases)
   func applies(place: Place) async throws {
-    let test = try TestDatabase(place)
+    let test = try await TestDatabase(place)
     #expect(try await Migrator([first]).pending(test.database) == [1])
     #expect(try await Migrator([first]).migrate(test.database, now: 7) == [1])
     #expect(try await Migrator([second, first]).pending(test.database) == [2])
@@ -22,21 +22,25 @@ import Testing
 
   @Test("A failing step leaves nothing behind", arguments: Place.allCases)
   func atomic(place: Place) async throws {
-    let test = try TestDatabase(place)
+    let test = try await TestDatabase(place)
     let broken = Migration(
       version: 2, name: "broken", sql: "create table x (n integer); insert into y values (1)")
     await #expect(throws: DatabaseError.self) {
       try await Migrator([first, broken]).migrate(test.database, now: 1)
     }
     let tables = try await test.database.read {
-      try $0.rows("select name from sqlite_master") { $0.string(0) }
+      let all =
+        $0.dialect == .sqlite
+        ? "select name from sqlite_master"
+        : "select tablename from pg_tables where schemaname = current_schema()"
+      return try $0.rows(all) { $0.string(0) }
     }
     #expect(tables == [])
   }
 
   @Test("A newer schema is refused with what to do, and left alone", arguments: Place.allCases)
   func newer(place: Place) async throws {
-    let test = try TestDatabase(place)
+    let test = try await TestDatabase(place)
     _ = try await Migrator([first, second]).migrate(test.database, now: 1)
     await #expect(throws: DatabaseError.schemaTooNew(found: 2, known: 1)) {
       try await Migrator([first]).migrate(test.database, now: 2)
@@ -49,7 +53,7 @@ import Testing
 
   @Test("An applied step under another name is refused", arguments: Place.allCases)
   func renamed(place: Place) async throws {
-    let test = try TestDatabase(place)
+    let test = try await TestDatabase(place)
     _ = try await Migrator([first]).migrate(test.database, now: 1)
     let other = Migration(version: 1, name: "others", sql: "")
     await #expect(throws: DatabaseError.schemaMismatch(version: 1, found: "things", known: "others")) {
@@ -59,7 +63,7 @@ import Testing
 
   @Test("RULES §1.6: a database keeps its mark", arguments: Place.allCases)
   func mark(place: Place) async throws {
-    let test = try TestDatabase(place)
+    let test = try await TestDatabase(place)
     _ = try await Migrator([first]).migrate(test.database, now: 1)
     #expect(try await test.database.meta("mode") == nil)
     try await test.database.setMeta("mode", "dev")

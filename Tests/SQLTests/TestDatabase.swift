@@ -1,11 +1,16 @@
+import BramleyTesting
 import Foundation
 import SQL
 import Testing
 
-/// Where a test's database lives: every contract runs on both.
+/// Where a test's database lives: every contract runs on all that are here.
 enum Place: String, CaseIterable, Sendable, CustomTestStringConvertible {
   case memory
   case disk
+  case postgreSQL
+
+  /// Those that are here.
+  static let allCases: [Place] = [.memory, .disk] + (TestPostgres.shared == nil ? [] : [.postgreSQL])
 
   var testDescription: String { rawValue }
 }
@@ -16,11 +21,21 @@ final class TestDatabase: Sendable {
   let path: String
   private let directory: URL
 
-  init(_ place: Place, tuning: DatabaseTuning = DatabaseTuning()) throws {
+  init(_ place: Place, tuning: DatabaseTuning = DatabaseTuning()) async throws {
     directory = FileManager.default.temporaryDirectory.appending(path: "bramley-sql-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     path = directory.appending(path: "test.db").path
-    database = try Database(place == .memory ? .memory : .file(path), tuning: tuning)
+    guard place == .postgreSQL else {
+      database = try Database(place == .memory ? .memory : .file(path), tuning: tuning)
+      return
+    }
+    var settings = PostgresSettings(url: TestPostgres.shared ?? "")
+    settings.schema = "test_\(UUID().uuidString.lowercased().filter { $0 != "-" })"
+    settings.connections = 3
+    settings.waitTimeout = 30_000
+    database = try Database(.postgreSQL(settings))
+    let schema = settings.schema
+    try await database.write { try $0.script("create schema \(schema)") }
   }
 
   deinit {

@@ -19,6 +19,9 @@ protocol Job: AnyObject, Sendable {
 protocol Lane: AnyObject, Sendable {
   /// - Parameter othersWrote: whether rows may have changed since this lane's last batch by other hands.
   func decide(_ jobs: [any Job], in transaction: Transaction, othersWrote: Bool) throws
+  /// Whether the batch that was decided last is in the database, after its commit's answer was lost; nil when
+  /// that cannot be told.
+  func wasCommitted(_ jobs: [any Job], in transaction: Transaction) throws -> Bool?
   /// The writer's stamp after the lane's last batch. Touched on the writer's thread only.
   var stamp: UInt64 { get set }
 }

@@ -14,7 +14,7 @@ final class Reader {
       for job in jobs {
         do {
           try connection.begin(immediate: false)
-          try job.run(in: Transaction(connection: connection))
+          try job.run(in: Transaction(connection))
           try connection.commit()
           job.finish()
         } catch {

@@ -1,5 +1,3 @@
-import System
-
 /// The one connection that writes, on a thread of its own. Everything that waits shares a transaction and its
 /// sync: while one commit runs the next batch gathers, so no timer is needed.
 ///
@@ -60,7 +58,7 @@ final class Writer {
       let before = connection.wrote
       connection.wrote = false
       do {
-        try job.run(in: Transaction(connection: connection))
+        try job.run(in: Transaction(connection))
         if connection.wrote { stamp += 1 }
         connection.wrote = connection.wrote || before
         done.append(job)
@@ -100,7 +98,7 @@ final class Writer {
         if let lane = job.lane {
           try decide([job], by: lane)
         } else {
-          try job.run(in: Transaction(connection: connection))
+          try job.run(in: Transaction(connection))
           stamp += 1
         }
       } catch {
@@ -114,7 +112,7 @@ final class Writer {
 
   private func decide(_ jobs: [any Job], by lane: any Lane) throws {
     let othersWrote = lane.stamp != stamp
-    try lane.decide(jobs, in: Transaction(connection: connection), othersWrote: othersWrote)
+    try lane.decide(jobs, in: Transaction(connection), othersWrote: othersWrote)
     stamp += 1
     lane.stamp = stamp
   }
@@ -141,23 +139,7 @@ final class Writer {
       for job in jobs { job.fail(error) }
       return
     }
-    finish(jobs)
-  }
-
-  /// Answers a loop's callers on that loop in one go: resuming each from here would wake it for each, and it
-  /// would submit what comes next by ones and twos.
-  private func finish(_ jobs: [any Job]) {
-    var rest = jobs[...]
-    while let first = rest.first {
-      guard let loop = first.loop else {
-        first.finish()
-        rest = rest.dropFirst()
-        continue
-      }
-      let own = rest.prefix { $0.loop === loop }
-      loop.execute { for job in own { job.finish() } }
-      rest = rest.dropFirst(own.count)
-    }
+    Answers.finish(jobs)
   }
 
   private func rollback() {

@@ -33,6 +33,8 @@ import Glibc
       }
     case .readOnlyFile(let file):
       path = file
+    case .postgreSQL:
+      throw .cannotOpen(path: "postgresql", reason: "this is no file")
     }
     let code = unsafe sqlite3_open_v2(path, &opened, flags, nil)
     guard code == SQLITE_OK, let opened = unsafe opened else {

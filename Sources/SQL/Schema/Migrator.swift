@@ -28,6 +28,7 @@ package struct Migrator: Sendable {
   ///   has another name here; nothing is changed then.
   package func migrate(_ database: Database, now: Int64) async throws -> [Int] {
     try await database.write { [migrations] transaction in
+      try Self.prepare(transaction)
       let applied = try Self.applied(transaction)
       try Self.check(applied, migrations)
       let missing = migrations.filter { migration in !applied.contains { $0.version == migration.version } }
@@ -56,12 +57,29 @@ package struct Migrator: Sendable {
 
   private static func applied(_ transaction: Transaction) throws -> [(version: Int, name: String)] {
     let known = try transaction.first(
-      "select 1 from sqlite_master where type = 'table' and name = 'schema_versions'"
+      transaction.dialect == .sqlite
+        ? "select 1 from sqlite_master where type = 'table' and name = 'schema_versions'"
+        : "select 1 from pg_tables where schemaname = current_schema() and tablename = 'schema_versions'"
     ) { $0.int64(0) }
     guard known != nil else { return [] }
     return try transaction.rows("select version, name from schema_versions order by version") {
       ($0.int(0), $0.string(1))
     }
+  }
+
+  /// Nodes that start at once wait for each other here; the later ones find the work done.
+  private static func prepare(_ transaction: Transaction) throws {
+    guard transaction.dialect == .postgreSQL else { return }
+    // After the wait, what others did meanwhile is to be seen.
+    try transaction.execute("set transaction isolation level read committed")
+    try transaction.execute("set local lock_timeout = 60000")
+    try transaction.execute("set local statement_timeout = 600000")
+    let lock = SQLValue.integer(AdvisoryLock.migration)
+    try transaction.execute("select pg_advisory_xact_lock($1)", [lock])
+    let schema = try transaction.first(
+      "select setting, setting = any (select quote_ident(nspname) from pg_namespace) from pg_settings where name = 'search_path'"
+    ) { ($0.string(0), $0.bool(1)) }
+    if let schema, !schema.1 { try transaction.script("create schema \(schema.0)") }
   }
 
   private static func check(

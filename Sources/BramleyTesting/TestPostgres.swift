@@ -1,0 +1,59 @@
+import Foundation
+package import Testing
+
+/// A PostgreSQL server for tests. `BRAMLEY_TEST_POSTGRES` names one by its URL (a database that tests may fill);
+/// else one is started by scripts/test-postgres, as another user than root, and ends with this process.
+package final class TestPostgres: Sendable {
+  /// The server that most tests share; nil where PostgreSQL is not installed.
+  package static let shared: String? = {
+    if let named = ProcessInfo.processInfo.environment["BRAMLEY_TEST_POSTGRES"], !named.isEmpty {
+      return named
+    }
+    return own?.url
+  }()
+
+  private static let own = TestPostgres()
+
+  /// Skips a test with a plain message where there is none.
+  package static let required: ConditionTrait = .enabled(
+    if: shared != nil,
+    "PostgreSQL is not installed here: apt-get install postgresql, or BRAMLEY_TEST_POSTGRES")
+
+  /// How libpq reaches it.
+  package let url: String
+  private let commands: FileHandle
+  private let answers: FileHandle
+
+  /// Starts a server of its own, for tests that stop it; nil where PostgreSQL is not installed.
+  package init?() {
+    // #filePath is <package root>/Sources/BramleyTesting/TestPostgres.swift
+    let package = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3)
+    let process = Process()
+    let (input, output) = (Pipe(), Pipe())
+    process.executableURL = URL(filePath: package.joined(separator: "/") + "/scripts/test-postgres")
+    process.standardInput = input
+    process.standardOutput = output
+    guard (try? process.run()) != nil else { return nil }
+    commands = input.fileHandleForWriting
+    answers = output.fileHandleForReading
+    guard let line = Self.line(answers), line.hasPrefix("postgresql:") else { return nil }
+    url = line
+  }
+
+  deinit { try? commands.close() }
+
+  /// `stop`, `start`, `restart` or `crash`; returns when that is done.
+  package func tell(_ command: String) {
+    try? commands.write(contentsOf: Data((command + "\n").utf8))
+    _ = Self.line(answers)
+  }
+
+  private static func line(_ handle: FileHandle) -> String? {
+    var text = ""
+    while let byte = try? handle.read(upToCount: 1), let first = byte.first {
+      if first == UInt8(ascii: "\n") { return text }
+      text.append(Character(UnicodeScalar(first)))
+    }
+    return nil
+  }
+}

@@ -1,0 +1,44 @@
+import System
+
+/// Whether the server can be reached, for all connections of a pool: when it cannot, callers are told so at once,
+/// and it is tried again after a pause that grows.
+final class PostgresReach: Sendable {
+  private struct State {
+    var quietUntil: Int64 = 0
+    var pause: Int64 = 0
+    var last = DatabaseError.closed
+    var live = 0
+  }
+
+  private let state = Locked(State())
+  private static let shortest: Int64 = 100_000_000
+  private static let longest: Int64 = 3_000_000_000
+
+  /// A new connection; fails without trying while a pause lasts.
+  func connect(_ settings: PostgresSettings) throws(DatabaseError) -> PostgresConnection {
+    let refusal = state.withLock { $0.quietUntil > MonotonicTime.now.nanoseconds ? $0.last : nil }
+    if let refusal { throw refusal }
+    do throws(DatabaseError) {
+      let connection = try PostgresConnection(settings)
+      state.withLock {
+        $0.pause = 0
+        $0.quietUntil = 0
+        $0.live += 1
+      }
+      return connection
+    } catch {
+      state.withLock {
+        $0.pause = min(max($0.pause * 2, Self.shortest), Self.longest)
+        $0.quietUntil = MonotonicTime.now.nanoseconds + $0.pause
+        $0.last = error == .timedOut ? .unavailable("no connection came about in time") : error
+      }
+      throw error == .timedOut ? .unavailable("no connection came about in time") : error
+    }
+  }
+
+  /// A connection was given up.
+  func lost() { state.withLock { $0.live -= 1 } }
+
+  /// Connections that are open, as far as is known.
+  var live: Int { state.withLock { $0.live } }
+}

@@ -1,0 +1,89 @@
+import CPostgres
+
+/// The answer to a statement: rows as text, and how many were changed.
+@safe final class PostgresResult {
+  private let handle: OpaquePointer
+
+  init(_ handle: OpaquePointer) {
+    unsafe self.handle = handle
+  }
+
+  deinit {
+    unsafe PQclear(handle)
+  }
+
+  var status: ExecStatusType { unsafe PQresultStatus(handle) }
+
+  var rows: Int32 { unsafe PQntuples(handle) }
+
+  /// The rows that the statement changed, or that it returned.
+  var changes: Int {
+    guard let text = unsafe PQcmdTuples(handle) else { return 0 }
+    return Int(unsafe String(cString: text)) ?? 0
+  }
+
+  /// What was done, such as `COMMIT`.
+  var tag: String {
+    guard let text = unsafe PQcmdStatus(handle) else { return "" }
+    return unsafe String(cString: text)
+  }
+
+  /// The SQLSTATE and message of a failure. Only the primary message: details hold values.
+  var failure: (state: String, message: String) {
+    let state = unsafe bramley_pq_state(handle).map { unsafe String(cString: $0) } ?? ""
+    let message = unsafe bramley_pq_message(handle).map { unsafe String(cString: $0) } ?? ""
+    return (state, message)
+  }
+
+  func isNull(_ row: Int32, _ column: Int32) -> Bool { unsafe PQgetisnull(handle, row, column) == 1 }
+
+  func int64(_ row: Int32, _ column: Int32) -> Int64 {
+    let text = octets(row, column)
+    // Booleans come out as letters.
+    if text.count == 1, text[0] == UInt8(ascii: "t") { return 1 }
+    return Int64(String(decoding: text, as: UTF8.self))
+      ?? Int64(double(row, column).rounded(.towardZero), or: 0)
+  }
+
+  func double(_ row: Int32, _ column: Int32) -> Double {
+    Double(String(decoding: octets(row, column), as: UTF8.self)) ?? 0
+  }
+
+  func string(_ row: Int32, _ column: Int32) -> String {
+    String(decoding: octets(row, column), as: UTF8.self)
+  }
+
+  /// The octets of a `bytea`, which comes as `\x` and hexadecimal digits; those of anything else as they are.
+  func bytes(_ row: Int32, _ column: Int32) -> [UInt8] {
+    let text = octets(row, column)
+    guard unsafe PQftype(handle, column) == PostgresParameters.ObjectID.bytea, text.count >= 2 else {
+      return Array(text)
+    }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(text.count / 2 - 1)
+    var index = 2
+    while index + 1 < text.count {
+      bytes.append(Self.digit(text[index]) << 4 | Self.digit(text[index + 1]))
+      index += 2
+    }
+    return bytes
+  }
+
+  private static func digit(_ byte: UInt8) -> UInt8 {
+    byte < 0x3a ? byte &- 0x30 : (byte | 0x20) &- 0x57
+  }
+
+  private func octets(_ row: Int32, _ column: Int32) -> [UInt8] {
+    guard let base = unsafe PQgetvalue(handle, row, column) else { return [] }
+    let count = Int(unsafe PQgetlength(handle, row, column))
+    return unsafe base.withMemoryRebound(to: UInt8.self, capacity: count) {
+      unsafe Array(UnsafeBufferPointer(start: $0, count: count))
+    }
+  }
+}
+
+extension Int64 {
+  fileprivate init(_ value: Double, or other: Int64) {
+    self = Int64(exactly: value) ?? other
+  }
+}
