@@ -1,47 +1,55 @@
 import Foundation
 
 extension Benchmarks {
-  /// What the gateway adds for one client, against the same upstream called directly, in turns.
+  /// What the gateway adds for one client, against the same upstream called directly, in turns; and what each
+  /// part of it adds. The settlement, which the answer does not wait for, would be measured as the next
+  /// request's where a client asks without a pause: so the client waits 2 ms after each answer.
   static func latency() async throws {
     print(
       "== latency that the gateway adds, one client, attested, settled; the limit is 0.5 ms at the median")
     let upstream = try Child(program, ["serve", "upstream", "0", "-"])
     defer { upstream.stop() }
-    try withDirectory { directory in
-      let gateway = try Child(
-        program, ["serve", "proxied", "10", directory],
-        environment: ["BRAMLEY_BENCH_UPSTREAM": String(upstream.port)])
-      defer { gateway.stop() }
-      let now = Int64(Date().timeIntervalSince1970)
-      let rounds = 10
-      let count = 300
-      let attested = try Workload(devices: 10).requests(
-        (rounds + 1) * count, target: "/ai/anthropic/v1/messages", now: now)
-      let plain =
-        Array(
-          ("POST /v1/messages HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n"
-            + "Content-Length: \(Workload.body.count)\r\n\r\n").utf8) + Workload.body
-      var direct: [Double] = []
-      var through: [Double] = []
-      for round in 0...rounds {
-        let straight = try Load(
-          port: upstream.port, connections: 1, requests: Array(repeating: plain, count: count))
-        _ = try straight.run()
-        let passed = try Load(
-          port: gateway.port, connections: 1,
-          requests: Array(attested[(round * count)..<((round + 1) * count)]))
-        _ = try passed.run()
-        // The first round warms up.
-        if round > 0 {
-          direct.append(straight.median)
-          through.append(passed.median)
-        }
+    var direct = 0.0
+    for mode in [MeasuredServer.Mode.upstream, .bare, .verified, .admitted, .gateway, .proxied] {
+      let median: Double = try withDirectory { try Self.median(mode, upstream: upstream.port, directory: $0) }
+      if mode == .upstream { direct = median }
+      print("\(mode.rawValue): \(format(median, 0)) µs")
+      if mode == .proxied {
+        print(
+          "through Bramley: adds \(format(median - direct, 0)) µs, \(format((median - direct) / 500)) of the limit"
+        )
       }
-      let a = direct.sorted()[rounds / 2]
-      let b = through.sorted()[rounds / 2]
-      print(
-        "direct \(format(a, 0)) µs, through Bramley \(format(b, 0)) µs: adds \(format(b - a, 0)) µs, "
-          + "\(format((b - a) / 500)) of the limit")
     }
+  }
+
+  private static func median(_ mode: MeasuredServer.Mode, upstream: UInt16, directory: String) throws
+    -> Double
+  {
+    let count = 800
+    let server = try Child(
+      program, ["serve", mode.rawValue, "10", directory],
+      environment: ["BRAMLEY_BENCH_UPSTREAM": String(upstream)])
+    defer { server.stop() }
+    let requests: [[UInt8]]
+    switch mode {
+    case .upstream:
+      let head =
+        "POST /v1/messages HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n"
+        + "Content-Length: \(Workload.body.count)\r\n\r\n"
+      requests = Array(repeating: Array(head.utf8) + Workload.body, count: 2 * count)
+    default:
+      let target = mode == .gateway || mode == .proxied ? "/ai/anthropic/v1/messages" : "/attested"
+      requests = try Workload(devices: 10).requests(
+        2 * count, target: target, now: Int64(Date().timeIntervalSince1970))
+    }
+    // The first half warms up.
+    _ = try Load(port: server.port, connections: 1, requests: Array(requests[..<count])).run()
+    let load = try Load(port: server.port, connections: 1, requests: Array(requests[count...]), pause: pause)
+    _ = try load.run()
+    return load.median
+  }
+
+  private static var pause: UInt32 {
+    ProcessInfo.processInfo.environment["BRAMLEY_BENCH_PAUSE"].flatMap { UInt32($0) } ?? 2_000
   }
 }

@@ -7,14 +7,17 @@ import System
 final class Load {
   private let socket: [Int32]
   private let requests: [[UInt8]]
+  private let pause: UInt32
   private var next = 0
   private var done = 0
   private var sentAt: [UInt64]
   private var received: [[UInt8]]
   private(set) var latencies: [UInt64] = []
 
-  init(port: UInt16, connections: Int, requests: [[UInt8]]) throws {
+  /// - Parameter pause: microseconds that each connection waits between an answer and its next request.
+  init(port: UInt16, connections: Int, requests: [[UInt8]], pause: UInt32 = 0) throws {
     self.requests = requests
+    self.pause = pause
     socket = try (0..<connections).map { _ in try Self.connect(port: port) }
     sentAt = Array(repeating: 0, count: connections)
     received = Array(repeating: [], count: connections)
@@ -44,6 +47,7 @@ final class Load {
         received[index].removeAll(keepingCapacity: true)
         latencies.append(DispatchTime.now().uptimeNanoseconds - sentAt[index])
         done += 1
+        if pause > 0 { usleep(pause) }
         send(index)
       }
     }
