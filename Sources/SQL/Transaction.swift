@@ -105,16 +105,14 @@ package struct Transaction {
     }
   }
 
-  /// Inserts and returns the new row's integer key, which is in the column `key`.
-  package func insert(
-    _ sql: String, _ values: [SQLValue], key: String = "id"
-  ) throws -> Int64 {
+  /// Inserts and returns the new row's integer key, the column `id`.
+  package func insert(_ sql: String, _ values: [SQLValue]) throws -> Int64 {
     switch driver {
     case .sqlite(let connection):
       try execute(sql, values)
       return connection.lastInsertedID
     case .postgreSQL:
-      return try first("\(sql) returning \(key)", values) { $0.int64(0) } ?? 0
+      return try first("\(sql) returning id", values) { $0.int64(0) } ?? 0
     }
   }
 

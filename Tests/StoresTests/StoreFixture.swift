@@ -1,5 +1,6 @@
 import Admission
 import AppAttest
+import BramleyTesting
 import Foundation
 import Gateway
 import SQL
@@ -10,6 +11,10 @@ import Testing
 enum Backend: String, CaseIterable, Sendable, CustomTestStringConvertible {
   case memory
   case disk
+  case postgreSQL
+
+  /// Those that are here.
+  static let allCases: [Backend] = [.memory, .disk] + (TestPostgres.shared == nil ? [] : [.postgreSQL])
 
   var testDescription: String { rawValue }
 }
@@ -32,7 +37,7 @@ final class StoreFixture: Sendable {
     directory = FileManager.default.temporaryDirectory.appending(path: "bramley-stores-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     path = directory.appending(path: "bramley.db").path
-    database = try Database(backend == .memory ? .memory : .file(path), tuning: tuning)
+    database = try Database(try Self.location(backend, path), tuning: tuning)
     try await Schema.migrate(database, now: Self.epoch)
     keys = SQLDeviceKeyStore(database)
     ledger = SQLAdmissionLedger(database)
@@ -43,6 +48,24 @@ final class StoreFixture: Sendable {
   deinit {
     database.close()
     try? FileManager.default.removeItem(at: directory)
+  }
+
+  private static func location(_ backend: Backend, _ path: String) throws -> DatabaseLocation {
+    switch backend {
+    case .memory: return .memory
+    case .disk: return .file(path)
+    case .postgreSQL:
+      return .postgreSQL(postgres(try #require(TestPostgres.shared)))
+    }
+  }
+
+  /// A schema of its own on that server.
+  static func postgres(_ url: String) -> PostgresSettings {
+    var settings = PostgresSettings(url: url)
+    settings.schema = "test_\(UUID().uuidString.lowercased().filter { $0 != "-" })"
+    settings.connections = 3
+    settings.waitTimeout = 60_000
+    return settings
   }
 
   static func keyID(_ number: Int) -> [UInt8] { octets(number, 32) }

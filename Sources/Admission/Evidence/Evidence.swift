@@ -1,14 +1,24 @@
 import AppAttest
 
 /// Who a request is of, once its evidence was judged.
-struct Bearer {
-  var device: DeviceState?
-  var debugToken: DebugTokenState?
+package struct Bearer {
+  package var device: DeviceState?
+  package var debugToken: DebugTokenState?
   var outOfOrder = false
+
+  package init(device: DeviceState? = nil, debugToken: DebugTokenState? = nil) {
+    self.device = device
+    self.debugToken = debugToken
+  }
+
+  init(device: DeviceState, outOfOrder: Bool) {
+    self.device = device
+    self.outOfOrder = outOfOrder
+  }
 
   /// The row's subject that a charge names; nil where the request has no such subject, and the charge then
   /// does not apply.
-  func subject(_ subject: Subject) -> LineSubject? {
+  package func subject(_ subject: Subject) -> LineSubject? {
     switch subject {
     case .key:
       if let device { return .device(device.id) }

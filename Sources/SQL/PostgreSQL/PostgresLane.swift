@@ -39,12 +39,15 @@ final class PostgresLane {
         case .unavailable? where connection == nil && !isFresh && attempt == 1:
           break
         case .outcomeUnknown?:
-          if wasCommitted(jobs, lane) == true {
+          switch wasCommitted(jobs, lane) {
+          case true?:
             Answers.finish(jobs)
-          } else {
+            return
+          case false? where attempt < Self.attempts: break
+          default:
             for job in jobs { job.fail(error) }
+            return
           }
-          return
         case .unavailable?, .timedOut?, .conflict?, .readOnly?, .diskFull?:
           for job in jobs { job.fail(error) }
           return

@@ -8,7 +8,9 @@ enum Challenges {
   static func consume(
     _ challenge: ConsumedChallenge, keyID: [UInt8], _ transaction: Transaction
   ) throws -> Bool {
-    let floor = try transaction.first("select expiry from challenge_floor") { $0.int64(0) } ?? .max
+    // A sweep must not raise the floor and forget the row between this look and the insertion.
+    let lock = transaction.dialect == .postgreSQL ? " for share" : ""
+    let floor = try transaction.first("select expiry from challenge_floor\(lock)") { $0.int64(0) } ?? .max
     guard challenge.expiry > floor else { return false }
     return try transaction.execute(
       "insert into consumed_challenges (random, expiry, key_id) values ($1, $2, $3) on conflict (random) do nothing",
@@ -43,9 +45,16 @@ enum Challenges {
 
   /// Makes a secret the current one and forgets all but the one before it.
   static func add(_ secret: [UInt8], _ transaction: Transaction) throws {
-    let generation = try transaction.insert(
-      "insert into challenge_secrets (secret) values ($1)", [.blob(secret)])
+    // Without a gap, which counters of a database have: the two that are kept follow each other.
     try transaction.execute(
-      "delete from challenge_secrets where generation < $1", [.integer(generation - 1)])
+      """
+      insert into challenge_secrets (generation, secret)
+      select coalesce(max(generation), 0) + 1, $1 from challenge_secrets
+      """, [.blob(secret)])
+    try transaction.execute(
+      """
+      delete from challenge_secrets
+      where generation < (select max(c.generation) from challenge_secrets c) - 1
+      """)
   }
 }

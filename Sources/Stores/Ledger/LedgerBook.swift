@@ -5,7 +5,7 @@ import SQL
 
 /// The ledger's rows on the writer's thread. Keys and lines are kept between batches for as long as nobody else
 /// writes; every other row is looked up when it is asked for.
-final class LedgerBook: AdmissionBook {
+final class LedgerBook: LedgerRows {
   /// More rows than this are forgotten before a batch: about 100 MB.
   private static let capacity = 400_000
 

@@ -58,19 +58,9 @@ extension LedgerBook {
   func add(_ token: SessionToken, of keyID: [UInt8], userID: String?, atMost: Int, now: Int64) throws {
     guard let device = try device(keyID) else { return }
     let transaction = try transaction
-    try transaction.execute(
-      "insert into session_tokens (hash, device, user_id, routes, expiry) values ($1, $2, $3, $4, $5)",
-      [
-        .blob(token.hash), .integer(device.id), SQLValue(userID), .text(token.routes.joined(separator: "\n")),
-        .integer(token.expiry),
-      ])
-    try transaction.execute(
-      "delete from session_tokens where device = $1 and expiry <= $2", [.integer(device.id), .integer(now)])
-    try transaction.execute(
-      """
-      delete from session_tokens where device = $1
-        and id not in (select id from session_tokens where device = $1 order by id desc limit $2)
-      """, [.integer(device.id), .integer(Int64(max(atMost, 0)))])
+    for query in SessionRows.add(token, device: device.id, userID: userID, atMost: atMost, now: now) {
+      try transaction.execute(query.sql, query.values)
+    }
   }
 
   private func reserved(_ blob: [UInt8]) throws -> [ReservedLine] {

@@ -33,12 +33,6 @@ final class LedgerStatements {
       "delete from reservations where id = $1 returning device, lines, lease")
     deleteReservation = try transaction.statement("delete from reservations where id = $1")
     renew = try transaction.statement("update reservations set lease = $2 where id = $1 and lease < $2")
-    insertUsage = try transaction.statement(
-      """
-      insert into usage (device, user_id, route, provider, model, status, input_tokens, cache_read_tokens,
-        cache_write_5m_tokens, cache_write_1h_tokens, output_tokens, cost, estimated, started_at, first_byte,
-        duration)
-      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
-      """)
+    insertUsage = try transaction.statement(UsageRows.insert)
   }
 }

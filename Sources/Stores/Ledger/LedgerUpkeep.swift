@@ -13,6 +13,7 @@ enum LedgerUpkeep {
     // Writing drops the rows that the ledger keeps, so there is none when there is nothing to do.
     guard try await database.read({ try isDue($0, now: now) }) else { return }
     try await database.write { transaction in
+      try LedgerLock.alone(transaction)
       try transaction.execute("delete from session_tokens where expiry <= $1", [.integer(now / 1_000)])
       try transaction.execute(
         """

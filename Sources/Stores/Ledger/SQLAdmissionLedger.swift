@@ -14,7 +14,10 @@ package struct SQLAdmissionLedger: AdmissionLedger {
   /// - Parameter database: migrated to `Schema`.
   package init(_ database: Database) {
     self.database = database
-    lane = database.lane { LedgerDecider() }
+    switch database.dialect {
+    case .sqlite: lane = database.lane { LedgerDecider() }
+    case .postgreSQL: lane = database.lane { SharedLedgerDecider() }
+    }
   }
 
   package func admit(_ request: AdmissionRequest) async throws -> AdmissionDecision {

@@ -24,3 +24,24 @@ extension LedgerBook {
     try insert.run()
   }
 }
+
+/// A row of the usage table.
+enum UsageRows {
+  static let insert = """
+    insert into usage (device, user_id, route, provider, model, status, input_tokens, cache_read_tokens,
+      cache_write_5m_tokens, cache_write_1h_tokens, output_tokens, cost, estimated, started_at, first_byte,
+      duration)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+    """
+
+  static func values(_ usage: UsageRecord, device: Int64?) -> [SQLValue] {
+    [
+      SQLValue(device), SQLValue(usage.userID), .text(usage.route), .text(usage.provider),
+      .text(usage.model), .integer(Int64(usage.status)), .integer(usage.inputTokens),
+      .integer(usage.cacheReadTokens), .integer(usage.cacheWrite5mTokens),
+      .integer(usage.cacheWrite1hTokens), .integer(usage.outputTokens), .integer(usage.cost),
+      .integer(usage.estimated ? 1 : 0), .integer(usage.startedAt), SQLValue(usage.firstByte),
+      .integer(usage.duration),
+    ]
+  }
+}

@@ -1,0 +1,32 @@
+import SQL
+
+/// How the nodes on one PostgreSQL keep the numbers of subjects and periods to themselves.
+///
+/// Every batch holds the lock with others, and reads a generation under it. Whoever makes a period, or forgets
+/// periods or subjects, holds it alone and raises the generation: so what nodes remember is never stale. The lock
+/// comes before any row's.
+enum LedgerLock {
+  static let number = SQLValue.integer(0x6272_616d_0000_0002)
+  private static let name = SQLValue.text("ledger_names")
+
+  static let shared = Query("select pg_advisory_xact_lock_shared($1)", [number])
+  static let exclusive = Query("select pg_advisory_xact_lock($1)", [number])
+  static let generation = Query("select value from meta where name = $1", [name])
+
+  /// For a transaction that forgets names; it must not have looked at anything before. SQLite's writer is alone.
+  static func alone(_ transaction: Transaction) throws {
+    guard transaction.dialect == .postgreSQL else { return }
+    try transaction.execute("set transaction isolation level read committed")
+    try transaction.execute(exclusive.sql, exclusive.values)
+    try raiseGeneration(transaction)
+  }
+
+  /// Under the exclusive lock.
+  static func raiseGeneration(_ transaction: Transaction) throws {
+    try transaction.execute(
+      """
+      insert into meta (name, value) values ($1, '1')
+      on conflict (name) do update set value = (meta.value::bigint + 1)::text
+      """, [name])
+  }
+}

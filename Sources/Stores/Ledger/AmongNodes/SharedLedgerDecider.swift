@@ -1,0 +1,45 @@
+import Admission
+import SQL
+
+/// Decides the ledger's jobs a batch at a time on a PostgreSQL that other nodes write to as well: rows are locked
+/// in one order (devices, reservations, then lines), decided by the one rule, and written with the commit.
+final class SharedLedgerDecider: BatchDecider {
+  private let names = SharedNames()
+  private var book: SharedLedgerBook?
+  /// The last attempt found that a period is to be made, which takes the lock alone.
+  private var needsToBeAlone = false
+
+  func decide(
+    _ jobs: [LedgerJob], in transaction: Transaction, othersWrote: Bool
+  ) throws -> [LedgerAnswer] {
+    names.forgetUnconfirmed()
+    let book = SharedLedgerBook(transaction, names, isAlone: needsToBeAlone)
+    self.book = book
+    do {
+      try book.load(jobs)
+    } catch is SharedNames.MustBeAlone {
+      needsToBeAlone = true
+      // The lane rolls back and comes again.
+      throw DatabaseError.conflict
+    }
+    needsToBeAlone = false
+    let answers = try jobs.map { try $0.answer(in: book) }
+    try book.flush()
+    return answers
+  }
+
+  /// Reservations tell (RULES §5.5). The lock, held alone, waits for the transaction whose connection broke.
+  func wasCommitted(
+    _ jobs: [LedgerJob], _ answers: [LedgerAnswer], in transaction: Transaction
+  ) throws -> Bool? {
+    guard let book else { return nil }
+    try transaction.execute(LedgerLock.exclusive.sql, LedgerLock.exclusive.values)
+    func found(_ ids: [[UInt8]]) throws -> Bool {
+      try transaction.first("select 1 from reservations where id = any($1)", [.blobs(ids)]) { _ in true }
+        ?? false
+    }
+    if !book.made.isEmpty { return try found(book.made) }
+    if !book.taken.isEmpty { return try !found(book.taken) }
+    return nil
+  }
+}
