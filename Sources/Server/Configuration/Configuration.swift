@@ -26,6 +26,8 @@ package struct Configuration: Sendable, Equatable {
   package var adminListen = ListenAddress(host: "127.0.0.1", port: 9090)
   /// `data`: the directory of the database and of made keys.
   package var data = "bramley-data"
+  /// `database.url`: the PostgreSQL server; nil for SQLite in `data`.
+  package var databaseURL: Secret?
   /// `trusted_proxies`: peers whose X-Forwarded-For is believed.
   package var trustedProxies: [AddressBlock] = []
   /// `time_zone`: whose midnight ends a day's quota.

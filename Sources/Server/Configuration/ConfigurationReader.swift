@@ -52,6 +52,9 @@ extension Configuration {
       out.data = value
       if value.isEmpty { root.reading.mistake(entry, "this is empty", "name a directory") }
     }
+    let database = root.section("database")
+    if database.isPresent { out.databaseURL = databaseURL(database) }
+    database.finish()
     if let entry = root.entry("trusted_proxies") { out.trustedProxies = proxies(entry) }
     if let entry = root.entry("time_zone"), let value = entry.string() {
       out.timeZone = value

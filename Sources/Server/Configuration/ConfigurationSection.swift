@@ -179,6 +179,12 @@ final class ConfigurationSection {
       reading: reading)
   }
 
+  /// The key's value where a string stands in the file itself and no variable overrides it.
+  func writtenText(_ key: String) -> ConfigurationEntry? {
+    guard node?[key]?.string != nil, let entry = entry(key), entry.variableText == nil else { return nil }
+    return entry
+  }
+
   /// The section of that name, empty where it is absent, so that variables alone can fill it.
   func section(_ key: String) -> ConfigurationSection {
     let entry = entry(key)

@@ -16,14 +16,14 @@ struct Compose: Sendable {
   let loops: EventLoopGroup
   let background: BackgroundTasks
   let database: Database
-  private let claim: FileLock
+  private let claim: FileLock?
 
   /// Starts the loops and opens the database.
   init(_ configuration: Configuration, use: StoredState.Use) async throws {
     self.configuration = configuration
     loops = try EventLoopGroup(loops: EventLoopGroup.processors)
     background = BackgroundTasks(on: loops)
-    (database, claim) = try await StoredState.open(DataDirectory(path: configuration.data), use: use)
+    (database, claim) = try await StoredState.open(DatabasePlace(configuration), use: use)
   }
 
   /// The network's providers.
@@ -56,7 +56,9 @@ struct Compose: Sendable {
       keys: SQLDeviceKeyStore(database),
       ledger: SQLAdmissionLedger(database),
       debugTokens: SQLDebugTokenStore(database),
-      isReady: { [database] in (try? await database.read { _ in true }) ?? false },
+      isReady: { [database] in
+        (try? await database.read { try $0.first("select 1") { $0.bool(0) } ?? false }) ?? false
+      },
       upstream: upstream)
   }
 

@@ -7,7 +7,7 @@ struct OperatedDatabase {
   /// How the commands are told which.
   static let options: [CommandSyntax.Option] = [
     .init(
-      name: "config", value: "FILE", summary: "the server's configuration, whose data directory is used",
+      name: "config", value: "FILE", summary: "the server's configuration, whose database is used",
       fallback: "as for serve"),
     .init(name: "data", value: "DIR", summary: "the data directory, instead of a configuration"),
   ]
@@ -25,11 +25,20 @@ struct OperatedDatabase {
     }
   }
 
-  var data: DataDirectory { DataDirectory(path: configuration.data) }
+  var place: DatabasePlace { DatabasePlace(configuration) }
+
+  /// The directory of a SQLite database; throws where the database is a server, which has tools of its own.
+  func directory() throws(CommandFailure) -> DataDirectory {
+    guard case .directory(let data) = place else {
+      throw CommandFailure(
+        message: "the database is a PostgreSQL server: save and restore it with pg_dump and pg_restore")
+    }
+    return data
+  }
 
   /// Opens it for the body as a server would, and closes it.
   func open<Result: Sendable>(_ body: (Database) async throws -> Result) async throws -> Result {
-    let (database, claim) = try await StoredState.open(data, use: StoredState.use(configuration))
+    let (database, claim) = try await StoredState.open(place, use: StoredState.use(configuration))
     defer {
       database.close()
       withExtendedLifetime(claim) {}
@@ -40,8 +49,8 @@ struct OperatedDatabase {
   /// Opens it for the body without changing anything, and closes it.
   func look<Result: Sendable>(_ body: (Database) async throws -> Result) async throws -> Result {
     try requireDatabase()
-    let claim = try StoredState.claim(data)
-    let database = try Database(.readOnlyFile(data.database))
+    let claim = try place.claim()
+    let database = try place.openReadOnly()
     defer {
       database.close()
       withExtendedLifetime(claim) {}
@@ -51,8 +60,8 @@ struct OperatedDatabase {
 
   /// Throws where there is none yet.
   func requireDatabase() throws(CommandFailure) {
-    guard Files.exists(data.database) else {
-      throw CommandFailure(message: "there is no database \(data.database); serve makes it")
+    guard place.exists else {
+      throw CommandFailure(message: "there is no database \(place.name); serve makes it")
     }
   }
 }

@@ -3,7 +3,7 @@ import Server
 import Stores
 import System
 
-/// The database of a data directory.
+/// What is kept between runs.
 enum StoredState {
   /// What it is opened for.
   enum Use: Sendable, Equatable {
@@ -20,15 +20,9 @@ enum StoredState {
   /// Opens it, brings its schema up to date, and checks or sets the mark.
   ///
   /// - Returns: with the claim that keeps `restore` away for as long as it is kept.
-  static func open(_ data: DataDirectory, use: Use) async throws -> (database: Database, claim: FileLock) {
-    try data.create()
-    let claim = try claim(data)
-    let database: Database
-    do {
-      database = try Database(.file(data.database))
-    } catch {
-      throw CommandFailure(message: "\(error)")
-    }
+  static func open(_ place: DatabasePlace, use: Use) async throws -> (database: Database, claim: FileLock?) {
+    let claim = try place.claim()
+    let database = try place.open()
     do {
       try await Schema.migrate(database, now: WallClock.seconds)
       switch use {
@@ -37,13 +31,14 @@ enum StoredState {
       case .production:
         guard try await database.meta(mark) == nil else {
           throw CommandFailure(
-            message: "\(data.database) was used by `bramley dev` and may hold keys of simulated phones; "
-              + "production needs a data directory of its own", code: .configuration)
+            message: "\(place.name) was used by `bramley dev` and may hold keys of simulated phones; "
+              + "production needs a database of its own", code: .configuration)
         }
       }
       return (database, claim)
     } catch {
       database.close()
+      if let error = error as? DatabaseError { throw CommandFailure(message: "\(place.name): \(error)") }
       throw error
     }
   }

@@ -22,16 +22,17 @@ struct Backup: Command {
 
   func run(_ console: Console) async throws -> ExitCode {
     let operated = try OperatedDatabase(arguments, console)
+    let data = try operated.directory()
     let target = arguments.positional("FILE")
     let force = arguments.flag("force")
     if !force, Files.exists(target) { throw Self.exists(target) }
     try operated.requireDatabase()
-    let claim = try StoredState.claim(operated.data)
+    let claim = try StoredState.claim(data)
     defer { withExtendedLifetime(claim) {} }
     let temporary = "\(target).\(CurrentProcess.identifier).partial"
     do {
       try Files.remove(temporary)
-      let counts = try OnlineCopy.copy(operated.data.database, to: temporary)
+      let counts = try OnlineCopy.copy(data.database, to: temporary)
       let version = try await StoredState.version(ofFile: temporary)
       guard try Files.move(temporary, to: target, replacing: force) else { throw Self.exists(target) }
       console.print(

@@ -22,18 +22,17 @@ struct Migrate: Command {
     let operated = try OperatedDatabase(arguments, console)
     if arguments.flag("dry-run") {
       let pending: [Int]
-      if Files.exists(operated.data.database) {
+      if operated.place.exists {
         pending = try await operated.look { try await Migrator(Schema.migrations).pending($0) }
       } else {
-        console.note("\(operated.data.database) is not there yet and would be made")
+        console.note("\(operated.place.name) is not there yet and would be made")
         pending = Schema.migrations.map(\.version)
       }
       Self.tell(pending, "would be applied", console)
       return .success
     }
-    try operated.data.create()
-    let claim = try StoredState.claim(operated.data)
-    let database = try Database(.file(operated.data.database))
+    let claim = try operated.place.claim()
+    let database = try operated.place.open()
     defer {
       database.close()
       withExtendedLifetime(claim) {}

@@ -23,7 +23,7 @@ struct Restore: Command {
 
   func run(_ console: Console) async throws -> ExitCode {
     let operated = try OperatedDatabase(arguments, console)
-    let (data, source) = (operated.data, arguments.positional("FILE"))
+    let (data, source) = (try operated.directory(), arguments.positional("FILE"))
     guard Files.exists(source) else { throw CommandFailure(message: "there is no file \(source)") }
     try data.create()
     guard let claim = try FileLock(data.lock) else {
