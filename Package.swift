@@ -62,7 +62,7 @@ let package = Package(
     target("Admission", ["AppAttest", "Gateway"]),
 
     // Application.
-    target("Stores", ["Admission", "AppAttest", "Gateway", "SQL"]),
+    target("Stores", ["Admission", "AppAttest", "Encodings", "Gateway", "SQL"]),
     target(
       "Server",
       ["Admission", "AppAttest", "BramleyAPI", "Cryptography", "Encodings", "Gateway", "HTTPMessages"]),

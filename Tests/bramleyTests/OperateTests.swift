@@ -1,4 +1,5 @@
 import Admission
+import BramleyTesting
 import Foundation
 import SQL
 import Stores
@@ -249,5 +250,45 @@ struct OperateTests {
       last = count
     }
     #expect(last > 0)
+  }
+
+  @Test(
+    "copy moves everything; the old database serves no more, unless the copy is abandoned",
+    TestPostgres.required)
+  func copy() async throws {
+    try await fill()
+    let url = TestPostgres.shared ?? ""
+    let schema = "cli_\(UUID().uuidString.lowercased().filter { $0 != "-" })"
+    let arguments = ["copy", "--from", data, "--to", url, "--schema", schema]
+    do {
+      let claim = try StoredState.claim(DataDirectory(path: data))
+      #expect(await CommandRun(arguments).errors.contains("stop it first"))
+      withExtendedLifetime(claim) {}
+    }
+    let run = await CommandRun(arguments)
+    #expect(run.code == .success, "\(run.errors)")
+    #expect(run.output.contains("debug_tokens\t2\tthe same in both\n"))
+    let old = await bramley("keys", "debug", "list")
+    #expect(old.code == .configuration)
+    #expect(old.errors.contains("was copied to postgresql:"), "\(old.errors)")
+    #expect(await CommandRun(arguments).errors.contains("copied there before"))
+    #expect(await CommandRun("copy", "--abandon", "--from", data).code == .success)
+    #expect(await bramley("keys", "debug", "list").code == .success)
+    #expect(await CommandRun("copy", "--abandon", "--from", data).code == .failure)
+  }
+
+  @Test("copy shows no URL that it cannot read: there may be a password in it")
+  func copyURL() async throws {
+    for url in ["postgresql://u:secret@[::1/x", "mysql://u:secret@h/x", "host=h password=secret"] {
+      let run = await CommandRun("copy", "--from", data, "--to", url)
+      #expect(run.code == .usage)
+      #expect(!run.errors.contains("secret"), "\(run.errors)")
+    }
+    #expect(await CommandRun("copy", "--from", data).code == .usage)
+    #expect(
+      await CommandRun("copy", "--from", data, "--to", "postgresql://h/x", "--schema", "a\"b").code == .usage)
+    let refused = await CommandRun("copy", "--from", data, "--to", "postgresql://u:secret@127.0.0.1:1/x")
+    #expect(refused.code == .failure)
+    #expect(!refused.errors.contains("secret"), "\(refused.errors)")
   }
 }

@@ -11,7 +11,7 @@ protocol Command: Sendable {
 /// Every command, in the order of the help.
 let allCommands: [any Command.Type] = [
   Dev.self, Serve.self, Doctor.self,
-  Migrate.self, Backup.self, Restore.self,
+  Migrate.self, Backup.self, Restore.self, Copy.self,
   ShowUsage.self, ShowJobs.self, ListKeys.self, BanKey.self, RevokeKey.self,
   Ask.self, Proxy.self, BuyToken.self,
   InspectAttestation.self, InspectAssertion.self, InspectReceipt.self,

@@ -1,4 +1,6 @@
 import Admission
+import BramleyTesting
+import Foundation
 import SQL
 import Stores
 import Testing
@@ -140,5 +142,44 @@ import Testing
     let before = try await version()
     for _ in 0..<20 { _ = try await claim(store, at: now + 1) }
     #expect(try await version() == before)
+  }
+
+  @Test("nodes that race on PostgreSQL: exactly one runs the job each time", TestPostgres.required)
+  func raceOnPostgreSQL() async throws {
+    var settings = PostgresSettings(url: TestPostgres.shared ?? "")
+    settings.schema = "jobs_\(UUID().uuidString.lowercased().filter { $0 != "-" })"
+    settings.connections = 4
+    settings.waitTimeout = 30_000
+    let nodes = try (0..<4).map { _ in try Database(.postgreSQL(settings)) }
+    defer { for node in nodes { node.close() } }
+    try await Schema.migrate(nodes[0], now: 1)
+    let stores = nodes.map { SQLJobStore($0) }
+    _ = try await claim(stores[0], at: now)
+    for round in 1...25 {
+      let time = now + Int64(round) * interval
+      let leases = try await withThrowingTaskGroup(of: JobClaim.self) { group in
+        for node in 0..<12 {
+          group.addTask { try await claim(stores[node % 4], "node \(node)", at: time) }
+        }
+        return try await group.reduce(into: []) { $0.append($1) }
+      }
+      let winners = leases.compactMap { taken($0) }
+      #expect(winners.count == 1, "round \(round)")
+      let winner = try #require(winners.first)
+      #expect(winner.generation == Int64(round))
+      // Its node dies in every third round.
+      if round.isMultiple(of: 3) {
+        #expect(try await claim(stores[1], at: winner.until - 1) == .held(winner))
+        let next = try #require(taken(try await claim(stores[2], at: winner.until)))
+        #expect(try await stores[3].renew(winner, until: .max) == nil)
+        #expect(try await stores[3].finish(next, .done, nextRun: time + interval, now: time))
+        try await nodes[0].write {
+          _ = try $0.execute("update jobs set generation = $1", [.integer(Int64(round))])
+        }
+      } else {
+        #expect(try await stores[1].finish(winner, .done, nextRun: time + interval, now: time))
+      }
+    }
+    #expect(try await stores[0].jobs().count == 1)
   }
 }

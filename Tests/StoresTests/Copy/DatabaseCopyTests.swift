@@ -1,0 +1,162 @@
+import Admission
+import AppAttest
+import BramleyTesting
+import Foundation
+import SQL
+import Stores
+import Testing
+
+@Suite("Copying to PostgreSQL", TestPostgres.required) struct DatabaseCopyTests {
+  private struct Stop: Error {}
+
+  /// A schema of its own on the server of the tests.
+  private func target() throws -> Database {
+    var settings = PostgresSettings(url: TestPostgres.shared ?? "")
+    settings.schema = "copy_\(UUID().uuidString.lowercased().filter { $0 != "-" })"
+    settings.connections = 2
+    return try Database(.postgreSQL(settings))
+  }
+
+  /// A database in which something of everything was done.
+  private func source(keys: Int = 60) async throws -> StoreFixture {
+    let fixture = try await StoreFixture(.disk)
+    try await fixture.registerMany(keys)
+    _ = try await fixture.keys.challengeSecrets(fresh: [UInt8](repeating: 200, count: 32))
+    _ = try await fixture.debugTokens.createDebugToken(name: "ä“'", hash: [0, 255, 92], expiry: 9, now: 8)
+    let charges = [Requests.daily(100), Requests.money(40, of: 1 << 40), Requests.running(100)]
+    for number in 1...80 {
+      let request = Requests.assertion(
+        number % keys, counter: UInt32(number), id: number, charges: charges,
+        challenge: number.isMultiple(of: 3)
+          ? ConsumedChallenge(random: StoreFixture.octets(number, 16), expiry: StoreFixture.epoch + 300) : nil
+      )
+      #expect(try await fixture.ledger.admit(request).isAdmitted)
+      guard number.isMultiple(of: 2) else { continue }
+      let usage = UsageRecord(
+        keyID: nil, userID: nil, route: "r", provider: "anthropic", model: "m", status: 200, cost: 7,
+        estimated: false, startedAt: Requests.now)
+      try await fixture.ledger.settle(
+        Settlement(id: request.id, outcome: .used(cost: 7), now: Requests.now, usage: usage))
+    }
+    _ = try await SQLJobStore(fixture.database).claim(
+      "sweep", node: "n", interval: 60_000, lease: 90_000, abandoned: nil, now: Requests.now)
+    try await fixture.database.setMeta("used_by_dev", "yes")
+    return fixture
+  }
+
+  private func run(
+    _ from: Database, _ to: Database, id: String = "one",
+    progress: (String, Int64) throws -> Void = { _, _ in }
+  ) async throws -> [DatabaseCopy.Count] {
+    try await DatabaseCopy(from: from, to: to, pageSize: 7).run(
+      id: id, place: "there", now: StoreFixture.epoch, progress: progress)
+  }
+
+  @Test("RULES §1.6: everything is there afterwards, with the mark of dev; new keys count on")
+  func whole() async throws {
+    let fixture = try await source()
+    let target = try target()
+    defer { target.close() }
+    let counts = try await run(fixture.database, target)
+    let rows = Dictionary(uniqueKeysWithValues: counts.map { ($0.table, $0.rows) })
+    #expect(rows["device_keys"] == 60)
+    #expect(rows["usage"] == 40)
+    #expect(rows["reservations"] == 40)
+    #expect(rows["jobs"] == 1)
+    #expect(rows["challenge_floor"] == 1)
+    #expect(rows["lines"] ?? 0 >= 180)
+    #expect(rows.keys.contains("schema_versions") == false)
+    #expect(try await target.meta("used_by_dev") == "yes")
+    #expect(try await target.meta(DatabaseCopy.Mark.incomplete) == nil)
+    #expect(try await fixture.database.meta(DatabaseCopy.Mark.moved) == "there")
+    let sums: @Sendable (Transaction) throws -> [String]? = { transaction in
+      try transaction.first(
+        """
+        select cast(sum(used) as text), cast(sum(held) as text), (select cast(sum(cost) as text) from usage)
+        from lines
+        """
+      ) { [$0.string(0), $0.string(1), $0.string(2)] }
+    }
+    #expect(try await fixture.database.read(sums) == target.read(sums))
+    // The stores go on there: an old key is found, and a new one gets a number of its own.
+    let keys = SQLDeviceKeyStore(target)
+    #expect(try await keys.key(StoreFixture.keyID(3)) == StoreFixture.key(3))
+    let created = try await keys.register(
+      StoreFixture.key(1_000), receipt: [1], challenge: StoreFixture.octets(77_777, 16),
+      challengeExpiry: StoreFixture.epoch + 300)
+    #expect(created == .created)
+    await #expect(throws: DatabaseCopy.Refusal.done) { try await run(fixture.database, target) }
+  }
+
+  @Test("ended after every page, it goes on where it was, and nothing is there twice")
+  func resumed() async throws {
+    let fixture = try await source(keys: 20)
+    let target = try target()
+    defer { target.close() }
+    var attempts = 0
+    var pages: [String] = []
+    var counts: [DatabaseCopy.Count]?
+    while counts == nil, attempts < 300 {
+      attempts += 1
+      do {
+        counts = try await run(fixture.database, target, id: "attempt \(attempts)") { table, rows in
+          pages.append("\(table) \(rows)")
+          throw Stop()
+        }
+      } catch is Stop {
+        #expect(try await target.meta(DatabaseCopy.Mark.incomplete) == "yes")
+      }
+    }
+    let done = try #require(counts)
+    #expect(attempts > 10)
+    // No page came twice, so none was copied twice.
+    #expect(Set(pages).count == pages.count)
+    let fresh = try self.target()
+    defer { fresh.close() }
+    _ = try await DatabaseCopy.abandon(fixture.database)
+    #expect(try await run(fixture.database, fresh, id: "again") == done)
+  }
+
+  @Test("a target with rows, of another database or with a changed row is refused")
+  func refused() async throws {
+    let fixture = try await source(keys: 10)
+    let used = try target()
+    defer { used.close() }
+    try await Schema.migrate(used, now: 1)
+    try await used.write {
+      _ = try $0.execute(
+        "insert into debug_tokens (name, hash, expiry, created_at) values ('x', $1, 1, 1)", [.blob([1])])
+    }
+    await #expect(throws: DatabaseCopy.Refusal.targetNotEmpty(table: "debug_tokens")) {
+      try await run(fixture.database, used)
+    }
+
+    let target = try target()
+    defer { target.close() }
+    await #expect(throws: Stop.self) {
+      try await run(fixture.database, target) { table, _ in if table == "usage" { throw Stop() } }
+    }
+    let other = try await source(keys: 2)
+    await #expect(throws: DatabaseCopy.Refusal.otherSource) {
+      try await run(other.database, target, id: "other")
+    }
+    try await target.write { _ = try $0.execute("update lines set used = used + 1 where held > 0") }
+    await #expect(throws: DatabaseCopy.Refusal.differs(table: "lines")) {
+      try await run(fixture.database, target)
+    }
+    #expect(try await target.meta(DatabaseCopy.Mark.incomplete) == "yes")
+    withExtendedLifetime(fixture) {}
+  }
+
+  @Test("a source of an older schema is refused")
+  func older() async throws {
+    let fixture = try await StoreFixture(.disk)
+    try await fixture.database.write {
+      _ = try $0.execute(
+        "delete from schema_versions where version = (select max(version) from schema_versions)")
+    }
+    let target = try target()
+    defer { target.close() }
+    await #expect(throws: DatabaseCopy.Refusal.sourceNotMigrated) { try await run(fixture.database, target) }
+  }
+}
