@@ -25,7 +25,7 @@ enum StoredState {
     let database = try place.open()
     do {
       try await Schema.migrate(database, now: WallClock.seconds)
-      try await requireCopy(database, data)
+      try await requireCopy(database, place)
       switch use {
       case .simulation: try await database.setMeta(mark, "yes")
       case .development: break
@@ -45,15 +45,16 @@ enum StoredState {
   }
 
   /// Refuses a database that `bramley copy` has left, or is not done with.
-  private static func requireCopy(_ database: Database, _ data: DataDirectory) async throws {
-    if let place = try await database.meta(DatabaseCopy.Mark.moved) {
+  private static func requireCopy(_ database: Database, _ place: DatabasePlace) async throws {
+    if let other = try await database.meta(DatabaseCopy.Mark.moved) {
       throw CommandFailure(
-        message: "\(data.database) was copied to \(place): two servers would accept the same requests; "
-          + "`bramley copy --abandon --from \(data.path)` gives it free", code: .configuration)
+        message: "\(place.name) was copied to \(other): two servers would accept the same requests; "
+          + "`bramley copy --abandon` gives it free", code: .configuration)
     }
     if try await database.meta(DatabaseCopy.Mark.incomplete) != nil {
       throw CommandFailure(
-        message: "a copy into this database is not complete: run `bramley copy` again", code: .configuration)
+        message: "the copy into \(place.name) is not complete: run `bramley copy` again", code: .configuration
+      )
     }
   }
 
