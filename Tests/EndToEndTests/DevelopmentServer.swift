@@ -13,7 +13,10 @@ final class DevelopmentServer {
   init(daily: Int = 20, data: String? = nil, after last: DevelopmentServer? = nil) async throws {
     folder = try last?.folder ?? Folder()
     let data = data ?? folder.path("data")
+    var tries = 0
     while true {
+      tries += 1
+      try #require(tries <= 20, "no port could be had")
       // Below the ports that the system hands out; another program's port is another try.
       let port = last?.port ?? Int.random(in: 20_000...32_000)
       let candidate = try Program(

@@ -26,29 +26,25 @@ struct LiveServeTests {
     let data = folder.path("phones")
     let nobody = ["simulate", "ask", "hello", "--data", data, "--server", "http://127.0.0.1:1"]
     #expect(try await Program.run(nobody, in: folder).code == 1)
-    let port = Int.random(in: 20_000...32_000)
-    let file = try folder.write(
-      """
-      {
-        "listen": "127.0.0.1:\(port)", "admin": { "listen": "127.0.0.1:0" }, "data": "\(folder.path("data"))",
-        "attest": {
-          "apps": [{ "app_id": "SIMULATED0.com.example.bramley", "environments": ["development"] }],
-          "trust": {
-            "certificate": "\(data)/simulated-apple.pem",
-            "fingerprint": "\(try fingerprint(of: data + "/simulated-apple.pem"))"
-          }
-        },
-        "providers": {
-          "anthropic": {
-            "base_url": "http://\(upstream.addresses[0])", "api_key": { "env": "KEY" },
-            "models": ["claude-haiku-4-5"]
-          }
-        }
+    let trust = try fingerprint(of: data + "/simulated-apple.pem")
+    // The audience is the address, so the port must be known before; another program's port is another try.
+    var started: (server: Program, port: Int)?
+    for _ in 0..<20 where started == nil {
+      let port = Int.random(in: 20_000...32_000)
+      let file = try folder.write(
+        configuration(port: port, data: folder.path("data"), phones: data, trust, "\(upstream.addresses[0])"),
+        "bramley.jsonc")
+      let candidate = try Program(["serve", "--config", file], in: folder, environment: ["KEY": Self.key])
+      try await waitUntil("the server") {
+        candidate.errorText.contains("serving on") || !candidate.isRunning
       }
-      """, "bramley.jsonc")
-    let server = try Program(["serve", "--config", file], in: folder, environment: ["KEY": Self.key])
-    try await waitUntil("the server") { server.errorText.contains("serving on") || !server.isRunning }
-    try #require(server.isRunning, "\(server.errorText)")
+      if candidate.isRunning {
+        started = (candidate, port)
+      } else {
+        try #require(candidate.errorText.contains("cannot listen"), "\(candidate.errorText)")
+      }
+    }
+    let (server, port) = try #require(started)
     try await body(server) { question in
       try await Program.run(
         ["simulate", "ask", question, "--data", data, "--server", "http://127.0.0.1:\(port)"], in: folder)
@@ -57,6 +53,25 @@ struct LiveServeTests {
     #expect(try await server.exitCode() == 0)
     await upstream.shutdown(within: .seconds(1))
     loops.stop()
+  }
+
+  private func configuration(
+    port: Int, data: String, phones: String, _ fingerprint: String, _ upstream: String
+  ) -> String {
+    """
+    {
+      "listen": "127.0.0.1:\(port)", "admin": { "listen": "127.0.0.1:0" }, "data": "\(data)",
+      "attest": {
+        "apps": [{ "app_id": "SIMULATED0.com.example.bramley", "environments": ["development"] }],
+        "trust": { "certificate": "\(phones)/simulated-apple.pem", "fingerprint": "\(fingerprint)" }
+      },
+      "providers": {
+        "anthropic": {
+          "base_url": "http://\(upstream)", "api_key": { "env": "KEY" }, "models": ["claude-haiku-4-5"]
+        }
+      }
+    }
+    """
   }
 
   private func fingerprint(of path: String) throws -> String {
