@@ -9,7 +9,7 @@ import Transport
 @Suite("kill -9 under load", .serialized)
 struct KillTests {
   /// How often; BRAMLEY_TEST_KILLS says otherwise.
-  private static let kills =
+  static let kills =
     ProcessInfo.processInfo.environment["BRAMLEY_TEST_KILLS"].flatMap { Int($0) } ?? 10
 
   @Test("RULES §1.5: what was answered is there, nothing is accepted twice, and the file is sound")
@@ -33,12 +33,13 @@ struct KillTests {
       #expect(try await program.exitCode() == SIGKILL)
       let open = await traffic.unanswered
       let done = await traffic.answered
-      #expect(await traffic.refused == [])
+      // 429: a phone may ask before its last request is settled. Nothing else is refused.
+      #expect(await traffic.refused.filter { $0 != 429 } == [])
       sent += open.count + done.count
       answered += done.count
 
       // As the process left it, its log included.
-      let counts = try await Counts(data + "/bramley.sqlite")
+      let counts = try await Counts(ofFile: data + "/bramley.sqlite")
       #expect((answered...sent).contains(counts.admitted), "kill \(kill)")
       #expect(counts.admitted == counts.settled + counts.open, "kill \(kill)")
 
@@ -58,35 +59,12 @@ struct KillTests {
         if statuses[0] == 200 { late += 1 }
       }
       answered += late
-      let after = try await Counts(data + "/bramley.sqlite")
+      let after = try await Counts(ofFile: data + "/bramley.sqlite")
       #expect(after.admitted == counts.admitted + late)
       await traffic.forget()
     }
     print("kill -9: \(Self.kills) times, \(answered) requests answered, \(sent) sent")
     #expect(answered > Self.kills)
     #expect(try await server.stop() == 0)
-  }
-
-  /// What a database has of requests, once it is known to be sound.
-  private struct Counts {
-    var admitted = 0
-    var settled = 0
-    var open = 0
-
-    init(_ file: String) async throws {
-      try OnlineCopy.check(file)
-      let database = try Database(.readOnlyFile(file))
-      defer { database.close() }
-      let row = try await database.read { transaction in
-        try transaction.first(
-          """
-          select (select coalesce(sum(used), 0) from lines l join rules r on r.id = l.rule where r.name = 'daily'),
-            (select count(*) from usage), (select count(*) from reservations)
-          """
-        ) { [$0.int(0), $0.int(1), $0.int(2)] }
-      }
-      let counts = try #require(row)
-      (admitted, settled, open) = (counts[0], counts[1], counts[2])
-    }
   }
 }
