@@ -11,6 +11,8 @@ package protocol AdmissionBook: AnyObject {
   func debugToken(_ tokenHash: [UInt8]) throws -> DebugTokenState?
   /// Consumes the challenge; false when it was consumed before or expires at or below the floor (RULES §1.4).
   func consume(_ challenge: ConsumedChallenge, keyID: [UInt8]) throws -> Bool
+  /// Whether the model is closed (RULES §5.2).
+  func isClosed(_ model: ProviderModel) throws -> Bool
   /// The row of that subject and rule; for `window`, in the period that governs at `now`.
   func line(_ subject: LineSubject, rule: String, window: Window?, now: Int64) throws -> LedgerLine
   /// The row at a slot.
@@ -21,6 +23,8 @@ package protocol AdmissionBook: AnyObject {
   func keep(_ device: DeviceState) throws
   func keep(_ line: LedgerLine)
   func keep(_ reservation: Reservation) throws
+  /// Closes the model until an operator has looked; the first closure of a model stays.
+  func keep(_ closure: ModelClosure) throws
   /// Notes that the debug token was used; seconds since 1970.
   func noteUse(debugToken name: String, at time: Int64) throws
 }

@@ -58,6 +58,8 @@ package enum AdmissionRefusal: Sendable, Equatable {
   case challengeUsed
   /// The session or debug token is unknown, expired, ended, or not for this route.
   case invalidToken
+  /// The model is closed until an operator has looked (RULES §5.2).
+  case modelClosed
   /// Too many requests of the subject run at once.
   case inFlight(rule: String)
   /// Too fast; when to come again, milliseconds since 1970.
@@ -85,12 +87,17 @@ package struct Settlement: Sendable, Equatable {
   package var now: Int64
   /// The row for the usage table; nil for requests that reach no provider.
   package var usage: UsageRecord?
+  /// The model that is closed by the same step, also where the reservation was ended before.
+  package var closure: ModelClosure?
 
-  package init(id: [UInt8], outcome: Outcome, now: Int64, usage: UsageRecord? = nil) {
+  package init(
+    id: [UInt8], outcome: Outcome, now: Int64, usage: UsageRecord? = nil, closure: ModelClosure? = nil
+  ) {
     self.id = id
     self.outcome = outcome
     self.now = now
     self.usage = usage
+    self.closure = closure
   }
 }
 

@@ -33,10 +33,12 @@ package struct AdmissionRequest: Sendable, Equatable {
   package var leaseUntil: Int64?
   /// The client's address, for the rows that count by address.
   package var address: String
+  /// The provider's model that is called; nil for a request that calls none.
+  package var model: ProviderModel?
 
   package init(
     id: [UInt8], evidence: Evidence, expectation: KeyExpectation, counterWindow: Int = 128, now: Int64,
-    charges: [Charge], leaseUntil: Int64?, address: String
+    charges: [Charge], leaseUntil: Int64?, address: String, model: ProviderModel? = nil
   ) {
     self.id = id
     self.evidence = evidence
@@ -46,6 +48,7 @@ package struct AdmissionRequest: Sendable, Equatable {
     self.charges = charges
     self.leaseUntil = leaseUntil
     self.address = address
+    self.model = model
   }
 }
 

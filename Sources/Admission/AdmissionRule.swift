@@ -10,6 +10,7 @@ package enum AdmissionRule {
     case .holds(let judged): bearer = judged
     case .refused(let refusal): return .refused(refusal)
     }
+    if let model = request.model, try book.isClosed(model) { return .refused(.modelClosed) }
     var sheet = try ChargeSheet(request, bearer, in: book)
     if let refusal = sheet.judge(now: request.now) { return .refused(refusal) }
     sheet.write(to: book)

@@ -31,7 +31,6 @@ struct Application {
       environment: environment, plan: ChargePlan(configuration: configuration, zone: zone),
       expectation: attest.expectation, keys: keys, metrics: metrics, log: log)
     let live = LiveReservations(environment.ledger)
-    let closedModels = ClosedModels()
     let health = ProviderHealth()
     let hour: Int64 = 3_600_000_000_000
 
@@ -55,8 +54,7 @@ struct Application {
         endpoints.append(
           ProviderRoute(
             path: paths.route, providerPath: paths.provider, target: target, environment: environment,
-            challenges: challenges, verifier: verifier, admitter: admitter, live: live,
-            closedModels: closedModels, health: health))
+            challenges: challenges, verifier: verifier, admitter: admitter, live: live, health: health))
       }
     }
     self.endpoints = endpoints

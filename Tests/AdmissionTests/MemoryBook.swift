@@ -20,6 +20,7 @@ final class MemoryBook: AdmissionBook {
   var floor: Int64 = 0
   var reservations: [Reservation] = []
   var uses: [String] = []
+  var closures: [ModelClosure] = []
   private var places: [Place: Int] = [:]
   private var lines: [LedgerLine] = []
   private var windows: [String: [Window]] = [:]
@@ -52,6 +53,9 @@ final class MemoryBook: AdmissionBook {
     let window = places.first { $0.value == slot }?.key.window
     return line(at: Place(subject: subject, rule: rule, window: window))
   }
+
+  func isClosed(_ model: ProviderModel) -> Bool { closures.contains { $0.model == model } }
+  func keep(_ closure: ModelClosure) { closures.append(closure) }
 
   func keep(_ device: DeviceState) { devices[device.keyID] = device }
   func keep(_ line: LedgerLine) { lines[line.slot] = line }

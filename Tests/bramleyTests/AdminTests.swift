@@ -120,9 +120,31 @@ struct AdminTests {
     #expect(ShowJobs.line(state, now: 5_000).contains("waiting"))
   }
 
+  @Test("RULES §5.2: closed models are listed and acknowledged")
+  func models() async throws {
+    let database = try await database()
+    _ = try await SQLAdmissionLedger(database).settle(
+      Settlement(
+        id: [1], outcome: .used(cost: 2), now: 3,
+        closure: ModelClosure(
+          model: ProviderModel(provider: "anthropic", name: "claude-x"), closedAt: 1_800_000_000_000,
+          cost: 2_500_000_000_000, reserve: 1)))
+    database.close()
+    #expect(
+      await bramley("admin", "models", "list").output
+        == "anthropic/claude-x\tsince 2027-01-15T08:00:00Z\tcost 2.50 $\treserved 0.000000000001 $\n")
+    #expect(await bramley("admin", "models", "reopen", "claude-x").code == .usage)
+    #expect(await bramley("admin", "models", "reopen", "anthropic/claude-y").code == .failure)
+    #expect(await bramley("admin", "models", "reopen", "anthropic/claude-x").code == .success)
+    let none = await bramley("admin", "models", "list")
+    #expect(none.code == .success && none.output.isEmpty)
+  }
+
   @Test("where there is no database, nothing is made")
   func none() async throws {
-    for command in [["usage"], ["jobs"], ["keys", "list"]] {
+    for command in [
+      ["usage"], ["jobs"], ["keys", "list"], ["models", "list"], ["models", "reopen", "a/b"],
+    ] {
       let run = await CommandRun(["admin"] + command + ["--data", directory.path + "/none"])
       #expect(run.code == .failure)
       #expect(run.errors.contains("there is no database"), "\(run.errors)")

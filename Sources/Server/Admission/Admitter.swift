@@ -14,24 +14,30 @@ struct Admitter: Sendable {
   let log: ApplicationLog
 
   /// The request as the ledger judges it.
+  ///
+  /// - Parameter now: the instant of admission, milliseconds since 1970. Not when the request's head came: a
+  ///   body that was sent slowly would be a clock that steps back, which the burst forgives (RULES §5.6).
   func request(
-    _ verified: VerifiedEvidence, _ exchange: Exchange, charges: [Charge], leaseUntil: Int64?
+    _ verified: VerifiedEvidence, _ exchange: Exchange, now: Int64, charges: [Charge], leaseUntil: Int64?,
+    model: ProviderModel? = nil
   ) -> AdmissionRequest {
     AdmissionRequest(
       id: exchange.id, evidence: verified.evidence, expectation: expectation,
-      counterWindow: environment.configuration.attest.counterWindow, now: exchange.startedAt,
+      counterWindow: environment.configuration.attest.counterWindow, now: now,
       charges: charges,
-      leaseUntil: leaseUntil, address: exchange.address)
+      leaseUntil: leaseUntil, address: exchange.address, model: model)
   }
 
   /// Admits, or throws a ``Failure``. Whatever the database cannot decide is refused: the provider is never
   /// called.
   func admit(
-    _ kind: ChargePlan.Kind, _ verified: VerifiedEvidence, _ exchange: inout Exchange, leaseUntil: Int64?
+    _ kind: ChargePlan.Kind, _ verified: VerifiedEvidence, _ exchange: inout Exchange, leaseUntil: Int64?,
+    model: ProviderModel? = nil
   ) async throws -> Admitted {
-    let charges = plan.charges(
-      kind, evidence: verified.evidence, address: exchange.address, now: exchange.startedAt)
-    let request = request(verified, exchange, charges: charges, leaseUntil: leaseUntil)
+    let now = environment.now()
+    let charges = plan.charges(kind, evidence: verified.evidence, address: exchange.address, now: now)
+    let request = request(
+      verified, exchange, now: now, charges: charges, leaseUntil: leaseUntil, model: model)
     return try await judged(verified, &exchange) {
       do {
         return try await environment.ledger.admit(request)
@@ -89,13 +95,13 @@ struct Admitter: Sendable {
         await keys.forget(key.keyID)
       }
       throw Failure.of(
-        refusal, key: verified.key, configuration: environment.configuration, now: exchange.startedAt)
+        refusal, key: verified.key, configuration: environment.configuration, now: environment.now())
     }
   }
 
   private func tell(_ remaining: [Remaining], _ exchange: inout Exchange) {
     let told = remaining.filter { plan.toldRules.contains($0.rule) }.map { QuotaStanding($0) }
-    for line in QuotaFields.fields(told, now: exchange.startedAt).lines {
+    for line in QuotaFields.fields(told, now: environment.now()).lines {
       exchange.answerFields[line.name] = line.value
     }
   }

@@ -18,6 +18,7 @@ extension Failure {
     case .counterReplayed: return .counterReplayed
     case .challengeUsed: return .challengeUsed
     case .invalidToken: return .invalidSession
+    case .modelClosed: return .modelClosed
     case .inFlight(let rule): return of(.inFlight(rule: rule), rule: rule, now: now)
     case .burst(let rule, let retryAt): return of(.burst(rule: rule, retryAt: retryAt), rule: rule, now: now)
     case .exhausted(let remaining, let money):

@@ -57,6 +57,10 @@ extension Failure {
   }
 
   /// Too many requests of an address.
+  static let modelClosed = Failure(
+    503, .upstreamUnavailable, "The model is closed until the operator has looked.",
+    fields: ["x-should-retry": "false", "retry-after": "60"])
+
   static func addressLimited(seconds: Int64) -> Failure {
     Failure(
       429, .rateLimited, "Too many requests from this address.",

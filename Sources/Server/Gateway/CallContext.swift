@@ -9,7 +9,6 @@ struct CallContext: Sendable {
   let metrics: Metrics
   let log: ApplicationLog
   let live: LiveReservations
-  let closedModels: ClosedModels
   let health: ProviderHealth
   /// The reservation.
   let id: [UInt8]
@@ -28,7 +27,11 @@ struct CallContext: Sendable {
 
   /// Ends the reservation. The task of a client that left is cancelled, and a database may fail once: what
   /// cannot be written now is tried again in the background, and at last the sweep books the whole hold.
-  func settle(_ settlement: CallSettlement, status: Int, firstByte: Int64?) async {
+  ///
+  /// - Parameter alarms: what goes with it; a cost above the reserve closes the model in the same step.
+  func settle(
+    _ settlement: CallSettlement, status: Int, firstByte: Int64?, alarms: [ProxyAlarm] = []
+  ) async {
     let usage = settlement.usage
     let record = UsageRecord(
       keyID: keyID, userID: userID, route: route, provider: provider, model: model, status: status,
@@ -40,7 +43,13 @@ struct CallContext: Sendable {
       case .used(let cost): .used(cost: cost)
       case .released(let giveBack): .released(giveBackCount: giveBack)
       }
-    let row = Settlement(id: id, outcome: outcome, now: environment.now(), usage: record)
+    let now = environment.now()
+    let closure = alarms.lazy.compactMap { alarm -> ModelClosure? in
+      guard case .costAboveReserve(let model, let cost, let reserve) = alarm else { return nil }
+      return ModelClosure(
+        model: ProviderModel(provider: provider, name: model), closedAt: now, cost: cost, reserve: reserve)
+    }.first
+    let row = Settlement(id: id, outcome: outcome, now: now, usage: record, closure: closure)
     metrics.microDollars.add(Int(clamping: settlement.cost / 1_000_000))
     metrics.inputTokens.add(Int(clamping: usage.input))
     metrics.outputTokens.add(Int(clamping: usage.output))
@@ -66,7 +75,7 @@ struct CallContext: Sendable {
   }
 
   /// Tells the operator.
-  func alarm(_ alarm: ProxyAlarm) async {
+  func alarm(_ alarm: ProxyAlarm) {
     metrics.alarms[alarm.name].add()
     var members: [(String, JSONValue)] = [
       ("alarm", .string(alarm.name)), ("request_id", .string(requestID)), ("provider", .string(provider)),
@@ -75,21 +84,11 @@ struct CallContext: Sendable {
     switch alarm {
     case .operatorFault(let status, let type):
       members += [("upstream_status", .integer(status)), ("upstream_type", .string(type))]
-    case .costAboveReserve(let model, let cost, let reserve):
+    case .costAboveReserve(_, let cost, let reserve):
       members += [("cost", .integer(cost)), ("reserve", .integer(reserve))]
-      await closedModels.close(model)
     case .redirected(let status): members.append(("upstream_status", .integer(status)))
     case .secretInAnswer, .encodedAnswer, .unexpectedContent, .usageUnreadable: break
     }
     log.error("alarm", members)
   }
-}
-
-/// Models whose last calls cost more than could be bounded: closed until an operator looked (RULES §5.2),
-/// which is by a restart.
-actor ClosedModels {
-  private var models: Set<String> = []
-
-  func close(_ model: String) { models.insert(model) }
-  func isClosed(_ model: String) -> Bool { models.contains(model) }
 }

@@ -129,8 +129,10 @@ actor ProviderCall {
         response = Self.response(error, requestID: context.requestID)
       case .cancelUpstream: upstream?.cancel()
       case .settle(let settlement):
-        await context.settle(settlement, status: Self.status(status, actions), firstByte: firstByte)
-      case .alarm(let alarm): await context.alarm(alarm)
+        await context.settle(
+          settlement, status: Self.status(status, actions), firstByte: firstByte,
+          alarms: Self.alarms(actions))
+      case .alarm(let alarm): context.alarm(alarm)
       }
     }
     return response
@@ -140,6 +142,10 @@ actor ProviderCall {
   private static func status(_ known: Int, _ actions: [ProxyState.Action]) -> Int {
     for action in actions { if case .answerError(let error) = action { return error.status } }
     return known == 0 ? 499 : known
+  }
+
+  private static func alarms(_ actions: [ProxyState.Action]) -> [ProxyAlarm] {
+    actions.compactMap { if case .alarm(let alarm) = $0 { alarm } else { nil } }
   }
 
   private func begin(_ head: HTTPResponse, length: Int?) -> HTTPResponse {

@@ -18,7 +18,6 @@ struct ProviderRoute: Endpoint {
   let verifier: EvidenceVerifier
   let admitter: Admitter
   let live: LiveReservations
-  let closedModels: ClosedModels
   let health: ProviderHealth
 
   func respond(to request: HTTPRequest, _ exchange: inout Exchange) async throws -> HTTPResponse {
@@ -39,12 +38,6 @@ struct ProviderRoute: Endpoint {
       _ = try await admitter.admit(.refused, verified, &exchange, leaseUntil: nil)
       throw Failure(error)
     }
-    guard await !closedModels.isClosed(call.model) else {
-      _ = try await admitter.admit(.refused, verified, &exchange, leaseUntil: nil)
-      throw Failure(
-        503, .upstreamUnavailable, "The model is closed until the operator has looked.",
-        fields: ["x-should-retry": "false", "retry-after": "60"])
-    }
     let verdict = await health.admit(now: environment.now())
     if case .refused(let retryAt) = verdict {
       _ = try await admitter.admit(.refused, verified, &exchange, leaseUntil: nil)
@@ -58,7 +51,8 @@ struct ProviderRoute: Endpoint {
     let admitted: Admitted
     do {
       admitted = try await admitter.admit(
-        isPaid ? .paid(reserve: call.reserve) : .free, verified, &exchange, leaseUntil: lease)
+        isPaid ? .paid(reserve: call.reserve) : .free, verified, &exchange, leaseUntil: lease,
+        model: ProviderModel(provider: target.provider.name, name: call.model))
     } catch {
       if verdict == .probe { await health.probeWithdrawn(now: environment.now()) }
       throw error
@@ -72,7 +66,7 @@ struct ProviderRoute: Endpoint {
     }
     let context = CallContext(
       environment: environment, metrics: admitter.metrics, log: admitter.log, live: live,
-      closedModels: closedModels, health: health, id: exchange.id, requestID: exchange.requestID, route: path,
+      health: health, id: exchange.id, requestID: exchange.requestID, route: path,
       provider: target.provider.name, model: call.model, keyID: admitted.keyID, userID: admitted.userID,
       startedAt: exchange.startedAt, started: exchange.started)
     let running = ProviderCall(call, target: target, context: context)

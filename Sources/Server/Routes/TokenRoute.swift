@@ -39,9 +39,10 @@ struct TokenRoute: Endpoint {
     let lifetime = environment.configuration.attest.sessionLifetime
     let session = SessionToken(
       hash: Token.hash(token), routes: opened, expiry: now / 1000 + lifetime)
+    let admitted = environment.now()
     let charges = admitter.plan.charges(
-      .refused, evidence: verified.evidence, address: exchange.address, now: now)
-    let admission = admitter.request(verified, exchange, charges: charges, leaseUntil: nil)
+      .refused, evidence: verified.evidence, address: exchange.address, now: admitted)
+    let admission = admitter.request(verified, exchange, now: admitted, charges: charges, leaseUntil: nil)
     let ledger = environment.ledger
     _ = try await admitter.judged(verified, &exchange) {
       try await ledger.issueSession(admission, token: session, atMost: Self.atMost)

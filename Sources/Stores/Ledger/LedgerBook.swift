@@ -23,6 +23,8 @@ final class LedgerBook: LedgerRows {
   /// Open ones of this process. Their slots hold for as long as the lines are kept.
   var reservations: [[UInt8]: Reservation] = [:]
   private var devices: [[UInt8]: Device] = [:]
+  /// nil until it is asked for.
+  private var closedModels: Set<ProviderModel>?
   private var changedDevices: [Device] = []
   private var opened: (transaction: Transaction, statements: LedgerStatements)?
 
@@ -36,6 +38,7 @@ final class LedgerBook: LedgerRows {
       reservations = [:]
       devices = [:]
       changedDevices = []
+      closedModels = nil
     }
   }
 
@@ -124,6 +127,22 @@ final class LedgerBook: LedgerRows {
   func noteUse(debugToken name: String, at time: Int64) throws {
     try transaction.execute(
       "update debug_tokens set last_use = $2 where name = $1", [.text(name), .integer(time)])
+  }
+
+  // MARK: Models
+
+  func isClosed(_ model: ProviderModel) throws -> Bool {
+    if let closedModels { return closedModels.contains(model) }
+    let select = ClosedModelRows.select
+    let closed = Set(try transaction.rows(select.sql, select.values) { ClosedModelRows.model($0) })
+    closedModels = closed
+    return closed.contains(model)
+  }
+
+  func keep(_ closure: ModelClosure) throws {
+    let insert = ClosedModelRows.insert(closure)
+    try transaction.execute(insert.sql, insert.values)
+    closedModels?.insert(closure.model)
   }
 
   // MARK: Lines

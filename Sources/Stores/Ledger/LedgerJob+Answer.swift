@@ -27,6 +27,7 @@ extension LedgerJob {
       }
       return .decision(decision)
     case .settle(let settlement):
+      if let closure = settlement.closure { try book.keep(closure) }
       guard let reservation = try book.takeReservation(settlement.id) else { return .done(false) }
       try Settling.settle(reservation, as: settlement.outcome, in: book)
       if let usage = settlement.usage { try book.add(usage, device: reservation.device) }

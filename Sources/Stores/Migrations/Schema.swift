@@ -6,6 +6,7 @@ package enum Schema {
   package static let migrations = [
     Migration(version: 1, name: "keys and ledger", sql: keysAndLedger),
     Migration(version: 2, name: "shared jobs", sql: sharedJobs),
+    Migration(version: 3, name: "closed models", sql: closedModels),
   ]
 
   /// Brings the database to this program's schema; the versions that were applied.

@@ -12,7 +12,8 @@ protocol Command: Sendable {
 let allCommands: [any Command.Type] = [
   Dev.self, Serve.self, Doctor.self,
   Migrate.self, Backup.self, Restore.self, Copy.self,
-  ShowUsage.self, ShowJobs.self, ListKeys.self, BanKey.self, RevokeKey.self,
+  ShowUsage.self, ListClosedModels.self, ReopenModel.self, ShowJobs.self, ListKeys.self, BanKey.self,
+  RevokeKey.self,
   Ask.self, Proxy.self, BuyToken.self,
   InspectAttestation.self, InspectAssertion.self, InspectReceipt.self,
   CreateDebugKey.self, ListDebugKeys.self, RevokeDebugKey.self,

@@ -196,5 +196,12 @@ import Testing
     #expect(try await Outcome(after) == Outcome(503, "upstream_unavailable"))
     let other = try await server.send(try await phone.sign(Phone.question(model: "claude-sonnet-5-5")))
     #expect(other.status != 503)
+    // It is closed in the database, and opens when an operator has looked.
+    let closures = SQLModelClosureStore(server.database)
+    let closed = try #require(try await closures.closures().first)
+    #expect(closed.model == ProviderModel(provider: "anthropic", name: "claude-haiku-4-5"))
+    #expect(closed.cost == row.cost && closed.reserve < closed.cost)
+    #expect(try await closures.reopen(closed.model))
+    #expect(try await phone.ask().status == 200)
   }
 }

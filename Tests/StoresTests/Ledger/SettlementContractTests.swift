@@ -55,6 +55,51 @@ import Testing
     #expect(list == Array(repeating: usage(cost: 30), count: 3))
   }
 
+  @Test(
+    "RULES §5.2: a model that cost too much is closed in the step that books it, until it is acknowledged",
+    arguments: Backend.allCases)
+  func closing(backend: Backend) async throws {
+    let fixture = try await StoreFixture(backend)
+    try await fixture.register(0)
+    let (dear, cheap) = (
+      ProviderModel(provider: "anthropic", name: "dear"), ProviderModel(provider: "anthropic", name: "cheap")
+    )
+    var number = 0
+    func ask(_ model: ProviderModel, _ ledger: SQLAdmissionLedger) async throws -> AdmissionRefusal? {
+      number += 1
+      var request = Requests.assertion(
+        0, counter: UInt32(number), id: number, charges: [Requests.daily(100), Requests.money(10, of: 1_000)])
+      request.model = model
+      return try await ledger.admit(request).refusal
+    }
+    #expect(try await ask(dear, fixture.ledger) == nil)
+    let closure = ModelClosure(model: dear, closedAt: Requests.now + 5, cost: 30, reserve: 10)
+    let settlement = Settlement(
+      id: Requests.identifier(1), outcome: .used(cost: 30), now: Requests.now + 5, closure: closure)
+    #expect(try await fixture.ledger.settle(settlement))
+    var late = settlement
+    late.closure = ModelClosure(model: cheap, closedAt: Requests.now + 6, cost: 31, reserve: 10)
+    #expect(try await !fixture.ledger.settle(late), "a settlement that comes second closes all the same")
+    // A ledger made anew, as by a restart, knows it too.
+    for ledger in [fixture.ledger, SQLAdmissionLedger(fixture.database)] {
+      #expect(try await ask(dear, ledger) == .modelClosed)
+      #expect(try await ask(cheap, ledger) == .modelClosed)
+    }
+    #expect(try await fixture.sums("daily") == (1, 0), "a refusal counts nothing")
+    #expect(try await fixture.sums("budget") == (30, 0))
+    let closures = SQLModelClosureStore(fixture.database)
+    #expect(try await closures.closures().map(\.model) == [dear, cheap])
+    #expect(try await closures.closures().first == closure)
+    #expect(try await closures.reopen(dear))
+    #expect(try await !closures.reopen(dear))
+    #expect(try await ask(dear, fixture.ledger) == nil)
+    #expect(try await ask(cheap, fixture.ledger) == .modelClosed)
+    // The evidence of a refused call is used up (RULES §1.5).
+    var again = Requests.assertion(0, counter: UInt32(number), id: 99)
+    again.model = dear
+    #expect(try await fixture.ledger.admit(again).refusal == .counterReplayed)
+  }
+
   @Test("RULES §5.2: an actual above the reserve is booked as it is", arguments: Backend.allCases)
   func above(backend: Backend) async throws {
     let fixture = try await StoreFixture(backend)

@@ -125,7 +125,7 @@ extension SharedLedgerBook {
   }
 
   private enum Part {
-    case lock, generation, device, session, debugToken, reservation, expired
+    case lock, generation, model, device, session, debugToken, reservation, expired
   }
 
   /// One round trip; its order is the order of the locks.
@@ -134,6 +134,7 @@ extension SharedLedgerBook {
       (.lock, isAlone ? LedgerLock.exclusive : LedgerLock.shared), (.generation, LedgerLock.generation),
     ]
     let (keyIDs, hashes) = (SQLValue.blobs(Array(wanted.keyIDs)), SQLValue.blobs(Array(wanted.sessions)))
+    if wanted.requests.contains(where: { $0.model != nil }) { parts.append((.model, ClosedModelRows.select)) }
     if !wanted.keyIDs.isEmpty || !wanted.sessions.isEmpty {
       parts.append((.device, Query(Self.selectDevices, [keyIDs, hashes])))
     }
@@ -158,6 +159,7 @@ extension SharedLedgerBook {
     try transaction.together(parts.map(\.1)) { index, row in
       switch parts[index].0 {
       case .lock: break
+      case .model: closedModels.insert(ClosedModelRows.model(row))
       case .generation: generation = row.string(0)
       case .device: add(device: row)
       case .session:

@@ -20,6 +20,8 @@ final class SharedLedgerBook: LedgerRows {
   var devices: [[UInt8]: DeviceState] = [:]
   var sessions: [[UInt8]: SessionState] = [:]
   var debugTokens: [[UInt8]: DebugTokenState] = [:]
+  /// Loaded where a request names a model.
+  var closedModels: Set<ProviderModel> = []
   /// Locked ones.
   var reservations: [[UInt8]: KeptReservation] = [:]
   /// In the order in which a sweep takes them.
@@ -74,6 +76,16 @@ final class SharedLedgerBook: LedgerRows {
   func noteUse(debugToken name: String, at time: Int64) throws {
     try transaction.enqueue(
       "update debug_tokens set last_use = $2 where name = $1", [.text(name), .integer(time)])
+  }
+
+  // MARK: Models
+
+  func isClosed(_ model: ProviderModel) throws -> Bool { closedModels.contains(model) }
+
+  func keep(_ closure: ModelClosure) throws {
+    let insert = ClosedModelRows.insert(closure)
+    try transaction.enqueue(insert.sql, insert.values)
+    closedModels.insert(closure.model)
   }
 
   // MARK: Lines
