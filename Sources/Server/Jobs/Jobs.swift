@@ -13,10 +13,11 @@ struct Jobs: Sendable {
   var all: [Job] {
     [
       job("renew_leases", every: 60, on: .everyNode) { [self] in
-        let failed = await live.renew(now: environment.now())
-        if failed > 0 { log.error("leases_not_renewed", [("count", .integer(failed))]) }
+        _ = await renew()
       },
       job("sweep_reservations", every: 60) { [self] in
+        // First its own: a clock that stepped forward, or a machine that slept, ended every lease at once.
+        guard await renew() == 0 else { return }
         let swept = try await environment.ledger.sweep(now: environment.now())
         guard swept > 0 else { return }
         metrics.swept.add(swept)
@@ -28,6 +29,13 @@ struct Jobs: Sendable {
       // Challenges live for five minutes, and the previous secret is honoured: a day is ample.
       job("rotate_challenge_secret", every: 86_400) { [self] in try await challenges.rotate() },
     ]
+  }
+
+  /// Renews the leases of this process's calls; how many could not be.
+  private func renew() async -> Int {
+    let failed = await live.renew(now: environment.now())
+    if failed > 0 { log.error("leases_not_renewed", [("count", .integer(failed))]) }
+    return failed
   }
 
   private func job(

@@ -174,11 +174,75 @@ import Testing
     #expect(try await server.usage().first?.estimated == false)
 
     // A node that died holds on to nothing for longer than a lease.
-    let dead = try await phone.ask(stream: true)
+    let place = Charge(subject: .everyone, rule: "place", amount: 1, limit: .inFlight(1))
+    func other(_ id: UInt8) async throws -> AdmissionDecision {
+      try await server.ledger.admit(
+        AdmissionRequest(
+          id: [UInt8](repeating: id, count: 16), evidence: .none,
+          expectation: KeyExpectation(apps: [], anchors: []), now: server.clock.now, charges: [place],
+          leaseUntil: server.clock.now + LiveReservations.lease, address: "x"))
+    }
+    _ = try await other(1)
+    #expect(try await other(2) == .refused(.inFlight(rule: "place")))
     server.clock.advance(seconds: 601)
     await jobs["sweep_reservations"]?.run()
-    #expect(try await phone.ask().status == 200)
-    withExtendedLifetime(dead) {}
+    _ = try await other(3)
     #expect(server.server.metrics.swept.value == 1)
   }
+
+  @Test("RULES §5.5: a clock that steps forward sweeps no live call of this process")
+  func clockStep() async throws {
+    let server = try await WholeServer { $0.inFlight = 1 }
+    let phone = try await server.phone()
+    let stream = try await phone.ask("[simulate: tokens 60]", stream: true)
+    guard case .stream(let body, _) = stream.body.content else { return }
+    _ = try await body.next()
+    server.clock.advance(seconds: 7_200)
+    for job in server.server.jobs where job.name == "sweep_reservations" { _ = await job.run() }
+    #expect(server.server.metrics.swept.value == 0)
+    while try await body.next() != nil {}
+    let rows = try await server.usage()
+    #expect(rows.count == 1)
+    #expect(rows.first?.estimated == false)
+  }
+
+  @Test("RULES §5.6: a body that is sent slowly does not turn the burst's clock back")
+  func slowBody() async throws {
+    let server = try await WholeServer { $0.burst = .init(requests: 3, seconds: 30) }
+    let phone = try await server.phone()
+    var slow = try await phone.sign(Phone.question("slow"))
+    let octets = try await slow.body.collect(upTo: 1 << 16)
+    let statuses = Recorder<Int>()
+    slow.body = HTTPBody(
+      stream: SlowBody(octets) {
+        server.clock.advance(seconds: 60)
+        for _ in 0..<3 {
+          let response = try await phone.ask()
+          statuses.append(response.status)
+        }
+      }, length: octets.count)
+    #expect(try await Outcome(server.send(slow)) == Outcome(429, "rate_limited"))
+    #expect(statuses.values == [200, 200, 200])
+    #expect(try await Outcome(phone.ask()) == Outcome(429, "rate_limited"))
+  }
+}
+
+/// Octets that come after something else has happened.
+private actor SlowBody: HTTPBodyStream {
+  private var octets: [UInt8]?
+  private let meanwhile: @Sendable () async throws -> Void
+
+  init(_ octets: [UInt8], _ meanwhile: @escaping @Sendable () async throws -> Void) {
+    self.octets = octets
+    self.meanwhile = meanwhile
+  }
+
+  func next() async throws -> [UInt8]? {
+    guard let octets else { return nil }
+    self.octets = nil
+    try await meanwhile()
+    return octets
+  }
+
+  nonisolated func cancel() {}
 }
