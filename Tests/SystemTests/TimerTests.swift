@@ -89,7 +89,8 @@ struct TimerTests {
         tasks.cancelAll()
       }
     }
-    #expect(.now - began < .seconds(5))
+    // Far from the 50 seconds, and from what a crowded machine takes.
+    #expect(.now - began < .seconds(25))
   }
 
   @Test("hundreds of sleeps raced against cancellation each end once")
