@@ -259,7 +259,8 @@ struct OperateTests {
     try await fill()
     let url = TestPostgres.shared ?? ""
     let schema = "cli_\(UUID().uuidString.lowercased().filter { $0 != "-" })"
-    let arguments = ["copy", "--from", data, "--to", url, "--schema", schema]
+    let config = try directory.write(Array(#"{ "database": { "url": "\#(url)" } }"#.utf8), "bramley.jsonc")
+    let arguments = ["copy", "--from", data, "--config", config, "--schema", schema]
     do {
       let claim = try StoredState.claim(DataDirectory(path: data))
       #expect(await CommandRun(arguments).errors.contains("stop it first"))
@@ -284,7 +285,9 @@ struct OperateTests {
       #expect(run.code == .usage)
       #expect(!run.errors.contains("secret"), "\(run.errors)")
     }
-    #expect(await CommandRun("copy", "--from", data).code == .usage)
+    try Files.createDirectory(data)
+    try Files.write([], to: file)
+    #expect(await CommandRun("copy", "--from", data).errors.contains("where to?"))
     #expect(
       await CommandRun("copy", "--from", data, "--to", "postgresql://h/x", "--schema", "a\"b").code == .usage)
     let refused = await CommandRun("copy", "--from", data, "--to", "postgresql://u:secret@127.0.0.1:1/x")
