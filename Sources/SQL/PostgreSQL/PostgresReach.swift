@@ -8,6 +8,7 @@ final class PostgresReach: Sendable {
     var pause: Int64 = 0
     var last = DatabaseError.closed
     var live = 0
+    var trying = 0
   }
 
   private let state = Locked(State())
@@ -16,7 +17,11 @@ final class PostgresReach: Sendable {
 
   /// A new connection; fails without trying while a pause lasts.
   func connect(_ settings: PostgresSettings) throws(DatabaseError) -> PostgresConnection {
-    let refusal = state.withLock { $0.quietUntil > MonotonicTime.now.nanoseconds ? $0.last : nil }
+    let refusal = state.withLock { state -> DatabaseError? in
+      if state.quietUntil > MonotonicTime.now.nanoseconds { return state.last }
+      state.trying += 1
+      return nil
+    }
     if let refusal { throw refusal }
     do throws(DatabaseError) {
       let connection = try PostgresConnection(settings)
@@ -24,10 +29,12 @@ final class PostgresReach: Sendable {
         $0.pause = 0
         $0.quietUntil = 0
         $0.live += 1
+        $0.trying -= 1
       }
       return connection
     } catch {
       state.withLock {
+        $0.trying -= 1
         $0.pause = min(max($0.pause * 2, Self.shortest), Self.longest)
         $0.quietUntil = MonotonicTime.now.nanoseconds + $0.pause
         $0.last = error == .timedOut ? .unavailable("no connection came about in time") : error
@@ -39,6 +46,6 @@ final class PostgresReach: Sendable {
   /// A connection was given up.
   func lost() { state.withLock { $0.live -= 1 } }
 
-  /// Connections that are open, as far as is known.
-  var live: Int { state.withLock { $0.live } }
+  /// Whether other connections are open or on their way, as far as is known.
+  var hasOthers: Bool { state.withLock { $0.live > 0 || $0.trying > 0 } }
 }

@@ -49,7 +49,7 @@ final class PostgresWorker {
         let wasConnected = connection != nil
         leave()
         switch error as? DatabaseError {
-        case .unavailable? where !wasConnected && reach.live > 0 && mailbox.post(order):
+        case .unavailable? where !wasConnected && reach.hasOthers && mailbox.post(order):
           // The server has no connection left for this thread; others have theirs.
           usleep(50_000)
           return
