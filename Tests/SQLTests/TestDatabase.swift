@@ -32,7 +32,8 @@ final class TestDatabase: Sendable {
     var settings = PostgresSettings(url: TestPostgres.shared ?? "")
     settings.schema = "test_\(UUID().uuidString.lowercased().filter { $0 != "-" })"
     settings.connections = 3
-    settings.waitTimeout = 30_000
+    settings.waitTimeout = 60_000
+    settings.statementTimeout = 60_000
     database = try Database(.postgreSQL(settings))
     let schema = settings.schema
     try await database.write { try $0.script("create schema \(schema)") }

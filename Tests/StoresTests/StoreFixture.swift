@@ -65,6 +65,7 @@ final class StoreFixture: Sendable {
     settings.schema = "test_\(UUID().uuidString.lowercased().filter { $0 != "-" })"
     settings.connections = 3
     settings.waitTimeout = 60_000
+    settings.statementTimeout = 60_000
     return settings
   }
 

@@ -14,6 +14,8 @@ import Testing
     var settings = PostgresSettings(url: TestPostgres.shared ?? "")
     settings.schema = "copy_\(UUID().uuidString.lowercased().filter { $0 != "-" })"
     settings.connections = 2
+    settings.waitTimeout = 60_000
+    settings.statementTimeout = 60_000
     return try Database(.postgreSQL(settings))
   }
 

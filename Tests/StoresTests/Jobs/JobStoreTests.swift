@@ -149,7 +149,8 @@ import Testing
     var settings = PostgresSettings(url: TestPostgres.shared ?? "")
     settings.schema = "jobs_\(UUID().uuidString.lowercased().filter { $0 != "-" })"
     settings.connections = 4
-    settings.waitTimeout = 30_000
+    settings.waitTimeout = 60_000
+    settings.statementTimeout = 60_000
     let nodes = try (0..<4).map { _ in try Database(.postgreSQL(settings)) }
     defer { for node in nodes { node.close() } }
     try await Schema.migrate(nodes[0], now: 1)
