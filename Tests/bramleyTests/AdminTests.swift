@@ -120,6 +120,18 @@ struct AdminTests {
     #expect(ShowJobs.line(state, now: 5_000).contains("waiting"))
   }
 
+  @Test("a database of an older schema is named with what to do, and is not changed")
+  func olderSchema() async throws {
+    let older = try Database(.file(directory.path + "/bramley.sqlite"))
+    #expect(try await Migrator(Array(Schema.migrations.prefix(1))).migrate(older, now: 1) == [1])
+    older.close()
+    for words in [["jobs"], ["models", "list"], ["keys", "list"]] {
+      let run = await CommandRun(["admin"] + words + ["--data", directory.path])
+      #expect(run.code == .failure && run.errors.contains("run bramley migrate first"), "\(run.errors)")
+    }
+    #expect(await bramley("migrate", "--dry-run").output.contains("would be applied"))
+  }
+
   @Test("RULES §5.2: closed models are listed and acknowledged")
   func models() async throws {
     let database = try await database()

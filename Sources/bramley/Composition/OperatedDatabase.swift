@@ -1,5 +1,6 @@
 import SQL
 import Server
+import Stores
 import System
 
 /// The database that an operator's command works on.
@@ -46,14 +47,21 @@ struct OperatedDatabase {
     return try await body(database)
   }
 
-  /// Opens it for the body without changing anything, and closes it.
-  func look<Result: Sendable>(_ body: (Database) async throws -> Result) async throws -> Result {
+  /// Opens it for the body without changing anything, and closes it. Throws where its schema is older than
+  /// what the body reads, unless that is what it asks (`anySchema`).
+  func look<Result: Sendable>(
+    anySchema: Bool = false, _ body: (Database) async throws -> Result
+  ) async throws -> Result {
     try requireDatabase()
     let claim = try place.claim()
     let database = try place.openReadOnly()
     defer {
       database.close()
       withExtendedLifetime(claim) {}
+    }
+    if !anySchema, !(try await Migrator(Schema.migrations).pending(database)).isEmpty {
+      throw CommandFailure(
+        message: "the schema of \(place.name) is older than this program: run bramley migrate first")
     }
     return try await body(database)
   }

@@ -23,7 +23,9 @@ struct Migrate: Command {
     if arguments.flag("dry-run") {
       let pending: [Int]
       if operated.place.exists {
-        pending = try await operated.look { try await Migrator(Schema.migrations).pending($0) }
+        pending = try await operated.look(anySchema: true) {
+          try await Migrator(Schema.migrations).pending($0)
+        }
       } else {
         console.note("\(operated.place.name) is not there yet and would be made")
         pending = Schema.migrations.map(\.version)
