@@ -4,12 +4,13 @@ import Foundation
 import SQL
 import Stores
 import Synchronization
+import System
 import Testing
 
 @Suite("Trouble with PostgreSQL", .serialized, TestPostgres.required) struct NodeTroubleTests {
   private final class Load: Sendable {
-    let answered = Mutex<[(key: Int, counter: UInt32, id: [UInt8])]>([])
-    let failures = Mutex<[String]>([])
+    let answered = Locked<[(key: Int, counter: UInt32, id: [UInt8])]>([])
+    let failures = Locked<[String]>([])
     let unknown = Atomic(0)
     let isOver = Atomic(false)
   }
