@@ -58,21 +58,26 @@ let package = Package(
 
     // Domain: rules, no I/O, none knows another.
     target("AppAttest", ["Cryptography", "Encodings"]),
+    target("Accounts", ["Cryptography", "Encodings"]),
     target("Gateway", ["Encodings", "HTTPMessages"]),
     target("Admission", ["AppAttest", "Gateway"]),
 
     // Application.
-    target("Stores", ["Admission", "AppAttest", "Encodings", "Gateway", "SQL"]),
+    target("Stores", ["Accounts", "Admission", "AppAttest", "Encodings", "Gateway", "SQL"]),
     target(
       "Server",
-      ["Admission", "AppAttest", "BramleyAPI", "Cryptography", "Encodings", "Gateway", "HTTPMessages"]),
+      [
+        "Accounts", "Admission", "AppAttest", "BramleyAPI", "Cryptography", "Encodings", "Gateway",
+        "HTTPMessages",
+      ]),
     target("AppleSimulator", ["AppAttest", "BramleyAPI", "Cryptography", "Encodings", "HTTPMessages"]),
     target("BramleyClient", ["BramleyAPI", "Encodings", "HTTPMessages"]),
     .executableTarget(
       name: "bramley",
       dependencies: [
-        "Admission", "AppAttest", "AppleSimulator", "BramleyAPI", "BramleyClient", "Cryptography",
-        "Encodings", "Gateway", "HTTPMessages", "SQL", "Server", "Stores", "System", "Transport",
+        "Accounts", "Admission", "AppAttest", "AppleSimulator", "BramleyAPI", "BramleyClient",
+        "Cryptography", "Encodings", "Gateway", "HTTPMessages", "SQL", "Server", "Stores", "System",
+        "Transport",
       ],
       swiftSettings: settings),
 
@@ -88,12 +93,13 @@ let package = Package(
     test("AppAttest", ["Cryptography", "Encodings", "AppleSimulator"]),
     test("Gateway", ["Encodings", "HTTPMessages"]),
     test("Admission", ["AppAttest", "Gateway"]),
-    test("Stores", ["Admission", "AppAttest", "Gateway", "SQL", "System"]),
+    test("Accounts", ["Cryptography", "Encodings"]),
+    test("Stores", ["Accounts", "Admission", "AppAttest", "Encodings", "Gateway", "SQL", "System"]),
     test(
       "Server",
       [
-        "Admission", "AppAttest", "AppleSimulator", "BramleyAPI", "BramleyClient", "Cryptography",
-        "Encodings", "Gateway", "HTTPMessages", "SQL", "Stores", "System",
+        "Accounts", "Admission", "AppAttest", "AppleSimulator", "BramleyAPI", "BramleyClient",
+        "Cryptography", "Encodings", "Gateway", "HTTPMessages", "SQL", "Stores", "System",
       ]),
     test("AppleSimulator", ["AppAttest", "BramleyAPI", "Cryptography", "Encodings", "HTTPMessages"]),
     test(

@@ -1,0 +1,48 @@
+/// The keys that access tokens are signed with, and the secret that refresh tokens are derived from; all nodes
+/// share them. Each method is one atomic step. Times are milliseconds since 1970.
+package protocol SigningKeyStore: Sendable {
+  /// Every key that is published at `now`; makes `fresh` the first one when there is none (insert-or-reuse).
+  func signingKeys(fresh: StoredSigningKey, now: Int64) async throws -> [StoredSigningKey]
+  /// Adds `next`, which signs from its `activeFrom` on, and forgets those that no token can be signed with any
+  /// more. False when another node added one since `newest` was read.
+  func rotate(to next: StoredSigningKey, after newest: String, now: Int64) async throws -> Bool
+  /// The secrets of refresh tokens, newest first; `fresh` becomes the first when there is none.
+  func refreshSecrets(fresh: [UInt8]) async throws -> [RefreshSecret]
+}
+
+/// A P-256 signing key. Its private half is sealed where the configuration names a sealing key.
+package struct StoredSigningKey: Sendable, Equatable {
+  /// RFC 7638 thumbprint.
+  package var kid: String
+  /// Names the key that sealed it; nil for one that is stored as it is.
+  package var sealingKey: String?
+  /// The scalar, 32 octets, or its ciphertext.
+  package var material: [UInt8]
+  /// From when on it signs: at least 10 minutes after it was published.
+  package var activeFrom: Int64
+  /// Until when it is published: one token lifetime after the next key took over; nil for the newest.
+  package var publishedUntil: Int64?
+
+  package init(
+    kid: String, sealingKey: String? = nil, material: [UInt8], activeFrom: Int64,
+    publishedUntil: Int64? = nil
+  ) {
+    self.kid = kid
+    self.sealingKey = sealingKey
+    self.material = material
+    self.activeFrom = activeFrom
+    self.publishedUntil = publishedUntil
+  }
+}
+
+/// A secret of 32 octets, never used but through HKDF with a label of the use.
+package struct RefreshSecret: Sendable, Equatable {
+  /// Stands in the token.
+  package var id: UInt8
+  package var secret: [UInt8]
+
+  package init(id: UInt8, secret: [UInt8]) {
+    self.id = id
+    self.secret = secret
+  }
+}

@@ -1,0 +1,62 @@
+package import Encodings
+
+/// Users as they and operators change them. Each method is one atomic step. Times are milliseconds since 1970.
+package protocol UserStore: Sendable {
+  /// The user, also a banned or leaving one.
+  func user(_ id: UUID) async throws -> User?
+  /// Users by creation, newest first, and how many there are in all.
+  func users(offset: Int64, limit: Int64) async throws -> (users: [User], total: Int64)
+  /// Makes a user with a given id.
+  func create(_ user: User) async throws -> UserCreation
+  /// Applies the change. nil when there is no such user.
+  func update(_ id: UUID, _ change: UserChange, now: Int64) async throws -> Result<User, UserChangeRefusal>?
+  /// Deletes the user and everything that hangs on it; false when there is none.
+  func delete(_ id: UUID, now: Int64) async throws -> Bool
+  /// Unlinks an identity of the user.
+  func unlink(_ identity: UUID, of user: UUID, now: Int64) async throws -> UnlinkOutcome
+}
+
+/// What became of `create`.
+package enum UserCreation: Sendable, Equatable {
+  case created(User)
+  case idTaken
+  case emailTaken
+}
+
+/// A change to a user. What is nil stays.
+package struct UserChange: Sendable, Equatable {
+  /// Members to merge into `user_metadata`, one level deep; a null removes its member.
+  package var userMetadata: JSONValue?
+  /// Members to merge into `app_metadata`; for operators alone.
+  package var appMetadata: JSONValue?
+  /// For operators alone: `.some(nil)` lifts a ban. A ban ends no session, it stops all of them while it lasts.
+  package var bannedUntil: Int64??
+  /// For operators alone.
+  package var email: String?
+
+  package init(
+    userMetadata: JSONValue? = nil, appMetadata: JSONValue? = nil, bannedUntil: Int64?? = nil,
+    email: String? = nil
+  ) {
+    self.userMetadata = userMetadata
+    self.appMetadata = appMetadata
+    self.bannedUntil = bannedUntil
+    self.email = email
+  }
+}
+
+/// Why a change was refused. Nothing was changed.
+package enum UserChangeRefusal: Error, Sendable, Equatable {
+  /// `user_metadata` would be longer than this, octets (RULES §3.9).
+  case metadataTooLarge(limit: Int)
+  case emailTaken
+}
+
+/// What became of unlinking.
+package enum UnlinkOutcome: Sendable, Equatable {
+  case unlinked
+  /// The user has no such identity.
+  case notFound
+  /// It is the user's last.
+  case lastIdentity
+}
