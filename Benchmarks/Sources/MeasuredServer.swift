@@ -168,7 +168,7 @@ struct AdmissionHandler: HTTPHandler {
       AdmissionRequest(
         id: System.SecureRandom.bytes(16),
         evidence: .assertion(keyID: name, counter: verified.counter, challenge: nil),
-        expectation: expectation, now: now, charges: charges, leaseUntil: now + 60_000, address: "127.0.0.1"))
+        expectation: expectation, now: now, charges: charges, lease: 60_000, address: "127.0.0.1"))
     guard case .admitted = decision else { return HTTPResponse(status: 429) }
     return HTTPResponse(status: 200, body: HTTPBody("ok"))
   }

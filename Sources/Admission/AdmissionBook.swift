@@ -20,6 +20,10 @@ package protocol AdmissionBook: AnyObject {
   /// The row of another rule for `subject`, in the period of the row at `slot`.
   func line(_ subject: LineSubject, rule: String, besides slot: Int) throws -> LedgerLine
 
+  /// What leases are counted from, milliseconds since 1970: the database's clock where nodes share one, else
+  /// `now`, the caller's (RULES §5.5).
+  func leaseTime(now: Int64) -> Int64
+
   func keep(_ device: DeviceState) throws
   func keep(_ line: LedgerLine)
   func keep(_ reservation: Reservation) throws

@@ -157,9 +157,10 @@ package protocol AdmissionLedger: Sendable {
   func admit(_ request: AdmissionRequest) async throws -> AdmissionDecision
   /// Ends the reservation exactly once; false when it was ended before (the sweep, a repeated call).
   @discardableResult func settle(_ settlement: Settlement) async throws -> Bool
-  /// Keeps the reservation's lease alive; false when it is settled already.
-  func renew(_ id: [UInt8], until: Int64) async throws -> Bool
-  /// Settles reservations whose lease ended before `now` (milliseconds) at their full hold; how many.
+  /// Has the reservation's lease last for `lease` milliseconds from now on; false when it is settled already.
+  func renew(_ id: [UInt8], for lease: Int64, now: Int64) async throws -> Bool
+  /// Settles reservations whose lease is over at their full hold; how many. `now`, milliseconds since 1970,
+  /// judges that only where the database has no clock for all nodes (RULES §5.5).
   func sweep(now: Int64) async throws -> Int
   /// Admits the exchange (the assertion, its challenge row, its charges) and keeps the session token; the
   /// key's oldest live tokens beyond `atMost` end (RULES §1.8).

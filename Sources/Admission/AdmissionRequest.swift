@@ -27,10 +27,9 @@ package struct AdmissionRequest: Sendable, Equatable {
   package var now: Int64
   /// Everything that the request counts against: and, never or (RULES §5.1).
   package var charges: [Charge]
-  /// When the hold's lease ends if nobody renews or settles it, milliseconds since 1970. Nil for a request that
-  /// nobody will settle, because it reaches no provider: it then keeps no reservation, unless a charge is in
-  /// flight or held.
-  package var leaseUntil: Int64?
+  /// How long the hold lasts if nobody renews or settles it, milliseconds. Nil for a request that nobody will
+  /// settle, because it reaches no provider: it then keeps no reservation, unless a charge is in flight or held.
+  package var lease: Int64?
   /// The client's address, for the rows that count by address.
   package var address: String
   /// The provider's model that is called; nil for a request that calls none.
@@ -38,7 +37,7 @@ package struct AdmissionRequest: Sendable, Equatable {
 
   package init(
     id: [UInt8], evidence: Evidence, expectation: KeyExpectation, counterWindow: Int = 128, now: Int64,
-    charges: [Charge], leaseUntil: Int64?, address: String, model: ProviderModel? = nil
+    charges: [Charge], lease: Int64?, address: String, model: ProviderModel? = nil
   ) {
     self.id = id
     self.evidence = evidence
@@ -46,7 +45,7 @@ package struct AdmissionRequest: Sendable, Equatable {
     self.counterWindow = counterWindow
     self.now = now
     self.charges = charges
-    self.leaseUntil = leaseUntil
+    self.lease = lease
     self.address = address
     self.model = model
   }

@@ -15,8 +15,9 @@ package enum AdmissionRule {
     if let refusal = sheet.judge(now: request.now) { return .refused(refusal) }
     sheet.write(to: book)
     let reserved = sheet.reserved
-    if let lease = request.leaseUntil ?? defaultLease(request, reserved) {
-      try book.keep(Reservation(id: request.id, device: bearer.device?.id, lease: lease, lines: reserved))
+    if let lease = request.lease ?? defaultLease(reserved) {
+      let until = book.leaseTime(now: request.now).saturatingAdd(lease)
+      try book.keep(Reservation(id: request.id, device: bearer.device?.id, lease: until, lines: reserved))
     }
     return .admitted(
       Admitted(
@@ -32,7 +33,7 @@ package enum AdmissionRule {
   }
 
   /// What is held must end even if the caller never means to settle.
-  private static func defaultLease(_ request: AdmissionRequest, _ reserved: [ReservedLine]) -> Int64? {
-    reserved.contains { $0.kind != .count } ? request.now.saturatingAdd(60_000) : nil
+  private static func defaultLease(_ reserved: [ReservedLine]) -> Int64? {
+    reserved.contains { $0.kind != .count } ? 60_000 : nil
   }
 }

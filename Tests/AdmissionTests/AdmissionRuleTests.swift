@@ -17,7 +17,7 @@ import Testing
         id: [1],
         evidence: evidence ?? .assertion(keyID: MemoryBook.keyID, counter: counter, challenge: challenge),
         expectation: KeyExpectation(apps: ["production/T.app"], anchors: [MemoryBook.anchor]),
-        counterWindow: width, now: now, charges: charges, leaseUntil: lease, address: ""), in: book)
+        counterWindow: width, now: now, charges: charges, lease: lease, address: ""), in: book)
   }
 
   private func charge(_ rule: String, _ limit: Charge.Limit, _ amount: Int64 = 1, _ subject: Subject = .key)
@@ -58,11 +58,11 @@ import Testing
       charge("money", .window(day, limit: 5, held: true)),
     ]
     charges[failing].amount = 6
-    guard case .refused = try decide(charges, counter: 1, lease: now + 1) else { Issue.record(); return }
+    guard case .refused = try decide(charges, counter: 1, lease: 1) else { Issue.record(); return }
     for rule in ["running", "burst", "count", "money"] { #expect(book.sums(rule) == [0, 0]) }
     #expect(book.reservations == [])
     charges[failing].amount = 5
-    guard case .admitted = try decide(charges, counter: 2, lease: now + 1) else { Issue.record(); return }
+    guard case .admitted = try decide(charges, counter: 2, lease: 1) else { Issue.record(); return }
     let amount = { (index: Int) -> Int64 in index == failing ? 5 : 1 }
     #expect(book.sums("running") == [0, amount(0)])
     #expect(book.sums("count") == [amount(2), 0])

@@ -57,6 +57,7 @@ final class MemoryBook: AdmissionBook {
   func isClosed(_ model: ProviderModel) -> Bool { closures.contains { $0.model == model } }
   func keep(_ closure: ModelClosure) { closures.append(closure) }
 
+  func leaseTime(now: Int64) -> Int64 { now }
   func keep(_ device: DeviceState) { devices[device.keyID] = device }
   func keep(_ line: LedgerLine) { lines[line.slot] = line }
   func keep(_ reservation: Reservation) { reservations.append(reservation) }

@@ -40,7 +40,7 @@ final class StoreFixture: Sendable {
     database = try Database(try Self.location(backend, path), tuning: tuning)
     try await Schema.migrate(database, now: Self.epoch)
     keys = SQLDeviceKeyStore(database)
-    ledger = SQLAdmissionLedger(database)
+    ledger = SQLAdmissionLedger(database, clock: .caller)
     debugTokens = SQLDebugTokenStore(database)
     usage = SQLUsageReport(database)
   }
@@ -121,7 +121,7 @@ enum Requests {
 
   static func assertion(
     _ key: Int, counter: UInt32, id: Int, charges: [Charge] = [], now: Int64 = now,
-    lease: Int64? = now + 60_000,
+    lease: Int64? = 60_000,
     challenge: ConsumedChallenge? = nil, width: Int = 128
   ) -> AdmissionRequest {
     make(
@@ -131,13 +131,13 @@ enum Requests {
 
   static func make(
     _ evidence: AdmissionRequest.Evidence, id: Int, charges: [Charge] = [], now: Int64 = now,
-    lease: Int64? = now + 60_000, width: Int = 128
+    lease: Int64? = 60_000, width: Int = 128
   ) -> AdmissionRequest {
     AdmissionRequest(
       id: identifier(id), evidence: evidence,
       expectation: KeyExpectation(
         apps: ["production/\(StoreFixture.appID)"], anchors: [StoreFixture.anchor]),
-      counterWindow: width, now: now, charges: charges, leaseUntil: lease, address: "192.0.2.1")
+      counterWindow: width, now: now, charges: charges, lease: lease, address: "192.0.2.1")
   }
 
   static func identifier(_ id: Int) -> [UInt8] { StoreFixture.octets(id, 16) }

@@ -59,6 +59,9 @@ package struct JobState: Sendable, Equatable {
 }
 
 /// The jobs that run once among all nodes. Each method is one atomic step.
+///
+/// Where the database has a clock for all nodes, everything is written and judged by that (RULES §5.5), and the
+/// callers' `now` by nobody.
 package protocol JobStore: Sendable {
   /// Takes the job if it is due and nobody holds it. A job that is not known yet is due one interval from now.
   ///
@@ -73,10 +76,11 @@ package protocol JobStore: Sendable {
   func claim(
     _ job: String, node: String, interval: Int64, lease: Int64, abandoned: JobLease?, now: Int64
   ) async throws -> JobClaim
-  /// Holds it for longer; nil when it was taken over, and the run has to stop.
-  func renew(_ lease: JobLease, until: Int64) async throws -> JobLease?
-  /// Notes how the run ended and gives the job free; false when it was taken over, and nothing is noted.
-  func finish(_ lease: JobLease, _ outcome: JobOutcome, nextRun: Int64, now: Int64) async throws -> Bool
+  /// Holds it for so many milliseconds from now on; nil when it was taken over, and the run has to stop.
+  func renew(_ lease: JobLease, for length: Int64, now: Int64) async throws -> JobLease?
+  /// Notes how the run ended, gives the job free and has it due in `interval` milliseconds; false when it was
+  /// taken over, and nothing is noted.
+  func finish(_ lease: JobLease, _ outcome: JobOutcome, interval: Int64, now: Int64) async throws -> Bool
   /// Every job that any node has known, by name.
   func jobs() async throws -> [JobState]
 }

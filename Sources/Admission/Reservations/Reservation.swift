@@ -4,7 +4,7 @@ package struct Reservation: Sendable, Equatable {
   package var id: [UInt8]
   /// The row of the key; nil without one.
   package var device: Int64?
-  /// When the sweep may settle it, milliseconds since 1970.
+  /// When the sweep may settle it, milliseconds since 1970 by the clock of ``AdmissionBook/leaseTime(now:)``.
   package var lease: Int64
   /// The rows that settling and giving back go to, and no others (RULES §5.6).
   package var lines: [ReservedLine]

@@ -105,8 +105,8 @@ package actor JobRunner {
       return first
     }
     guard let outcome else { return .lost }
-    let now = context.now()
-    let noted = try await context.store.finish(lease, outcome, nextRun: now + milliseconds, now: now)
+    let noted = try await context.store.finish(
+      lease, outcome, interval: milliseconds, now: context.now())
     return noted ? .ran(outcome) : .lost
   }
 
@@ -115,7 +115,7 @@ package actor JobRunner {
     var failures = 0
     while (try? await context.sleep(.milliseconds(context.lease / 3))) != nil {
       do {
-        guard try await context.store.renew(lease, until: context.now() + context.lease) != nil else {
+        guard try await context.store.renew(lease, for: context.lease, now: context.now()) != nil else {
           return
         }
         failures = 0

@@ -33,7 +33,8 @@ struct Jobs: Sendable {
 
   /// Renews the leases of this process's calls; how many could not be.
   private func renew() async -> Int {
-    let failed = await live.renew(now: environment.now())
+    let failed = await live.renew(
+      at: LiveReservations.Instant(wall: environment.now(), uptime: environment.uptime()))
     if failed > 0 { log.error("leases_not_renewed", [("count", .integer(failed))]) }
     return failed
   }

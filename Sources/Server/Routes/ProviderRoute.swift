@@ -35,29 +35,29 @@ struct ProviderRoute: Endpoint {
       call = try prepare(request, body, pseudonym(verified), exchange)
     } catch {
       // Its evidence is used up all the same: no request of a device can be sent twice.
-      _ = try await admitter.admit(.refused, verified, &exchange, leaseUntil: nil)
+      _ = try await admitter.admit(.refused, verified, &exchange, lease: nil)
       throw Failure(error)
     }
     let verdict = await health.admit(now: environment.now())
     if case .refused(let retryAt) = verdict {
-      _ = try await admitter.admit(.refused, verified, &exchange, leaseUntil: nil)
+      _ = try await admitter.admit(.refused, verified, &exchange, lease: nil)
       let wait = max(1, (retryAt - environment.now() + 999) / 1000)
       throw Failure(
         503, .upstreamUnavailable, "The AI provider fails just now; try again soon.",
         fields: ["retry-after": String(wait)])
     }
     let isPaid = call.price != nil
-    let lease = environment.now() + LiveReservations.lease
     let admitted: Admitted
     do {
       admitted = try await admitter.admit(
-        isPaid ? .paid(reserve: call.reserve) : .free, verified, &exchange, leaseUntil: lease,
+        isPaid ? .paid(reserve: call.reserve) : .free, verified, &exchange, lease: LiveReservations.lease,
         model: ProviderModel(provider: target.provider.name, name: call.model))
     } catch {
       if verdict == .probe { await health.probeWithdrawn(now: environment.now()) }
       throw error
     }
-    await live.begin(exchange.id, leaseUntil: lease)
+    await live.begin(
+      exchange.id, at: LiveReservations.Instant(wall: environment.now(), uptime: environment.uptime()))
     if case .session = verified.evidence, let keyID = admitted.keyID,
       let named = try? prepare(request, body, target.pseudonym(keyID: keyID), exchange)
     {

@@ -21,7 +21,7 @@ struct QuotaRoute: Endpoint {
     let begun = try await verifier.beginAssertion(PresentedEvidence(request.fields), .request, now: now)
     let body = try await request.body.collect(upTo: 1024)
     let verified = try verifier.finish(begun, of: request, body: body)
-    let admitted = try await admitter.admit(.refused, verified, &exchange, leaseUntil: nil)
+    let admitted = try await admitter.admit(.refused, verified, &exchange, lease: nil)
     let told = admitter.plan.toldRules
     let charges = admitter.plan.charges(
       .paid(reserve: 0), evidence: verified.evidence, address: exchange.address, now: now

@@ -42,7 +42,7 @@ struct TokenRoute: Endpoint {
     let admitted = environment.now()
     let charges = admitter.plan.charges(
       .refused, evidence: verified.evidence, address: exchange.address, now: admitted)
-    let admission = admitter.request(verified, exchange, now: admitted, charges: charges, leaseUntil: nil)
+    let admission = admitter.request(verified, exchange, now: admitted, charges: charges, lease: nil)
     let ledger = environment.ledger
     _ = try await admitter.judged(verified, &exchange) {
       try await ledger.issueSession(admission, token: session, atMost: Self.atMost)

@@ -4,20 +4,27 @@ package import SQL
 /// Jobs in a database that all nodes share.
 package struct SQLJobStore: JobStore {
   private let database: Database
+  private let clock: LeaseClock
 
   /// - Parameter database: migrated to `Schema`.
-  package init(_ database: Database) {
+  package init(_ database: Database, clock: LeaseClock = .database) {
     self.database = database
+    self.clock = clock
   }
 
   package func claim(
     _ job: String, node: String, interval: Int64, lease: Int64, abandoned: JobLease?, now: Int64
   ) async throws -> JobClaim {
-    let latest = now.saturatingAdd(interval)
     // Most questions come too early, and writing costs: look first. What is seen here decides nothing else.
-    let seen = try await database.read { try Self.row(job, $0) }
-    if let seen, let answer = seen.refusal(abandoned: abandoned, now: now, latest: latest) { return answer }
+    let early = try await database.read { transaction in
+      let time = try clock.time(transaction, now: now)
+      return try Self.row(job, transaction)?
+        .refusal(abandoned: abandoned, now: time, latest: time.saturatingAdd(interval))
+    }
+    if let early { return early }
     return try await database.write { transaction in
+      let now = try clock.time(transaction, now: now)
+      let latest = now.saturatingAdd(interval)
       try transaction.execute(
         "insert into jobs (name, generation, next_run) values ($1, 0, $2) on conflict (name) do nothing",
         [.text(job), .integer(latest)])
@@ -41,17 +48,18 @@ package struct SQLJobStore: JobStore {
     }
   }
 
-  package func renew(_ lease: JobLease, until: Int64) async throws -> JobLease? {
-    let held = try await database.write { transaction in
-      try transaction.execute(
+  package func renew(_ lease: JobLease, for length: Int64, now: Int64) async throws -> JobLease? {
+    try await database.write { transaction in
+      let until = try clock.time(transaction, now: now).saturatingAdd(length)
+      let held = try transaction.execute(
         "update jobs set leased_until = $3 where name = $1 and generation = $2 and leased_until is not null",
-        [.text(lease.job), .integer(lease.generation), .integer(until)]) > 0
+        [.text(lease.job), .integer(lease.generation), .integer(until)])
+      return held > 0 ? JobLease(job: lease.job, generation: lease.generation, until: until) : nil
     }
-    return held ? JobLease(job: lease.job, generation: lease.generation, until: until) : nil
   }
 
   package func finish(
-    _ lease: JobLease, _ outcome: JobOutcome, nextRun: Int64, now: Int64
+    _ lease: JobLease, _ outcome: JobOutcome, interval: Int64, now: Int64
   ) async throws -> Bool {
     let words =
       switch outcome {
@@ -59,13 +67,15 @@ package struct SQLJobStore: JobStore {
       case .failed(let words): "failed: \(words)"
       }
     return try await database.write { transaction in
-      try transaction.execute(
+      let now = try clock.time(transaction, now: now)
+      return try transaction.execute(
         """
         update jobs set leased_until = null, last_end = $3, outcome = $4, next_run = $5
         where name = $1 and generation = $2 and leased_until is not null
         """,
         [
-          .text(lease.job), .integer(lease.generation), .integer(now), .text(words), .integer(nextRun),
+          .text(lease.job), .integer(lease.generation), .integer(now), .text(words),
+          .integer(now.saturatingAdd(interval)),
         ]) > 0
     }
   }

@@ -32,8 +32,9 @@ extension LedgerJob {
       try Settling.settle(reservation, as: settlement.outcome, in: book)
       if let usage = settlement.usage { try book.add(usage, device: reservation.device) }
       return .done(true)
-    case .renew(let id, let until):
-      return .done(try book.renew(id, until: until))
+    case .renew(let id, let lease, let now):
+      let (until, overflow) = book.leaseTime(now: now).addingReportingOverflow(lease)
+      return .done(try book.renew(id, until: overflow ? .max : until))
     case .sweep(let now, let limit):
       let expired = try book.takeExpiredReservations(now: now, limit: limit)
       for reservation in expired {
@@ -55,7 +56,7 @@ extension LedgerJob {
   static func question(_ keyID: [UInt8], _ charges: [Charge], _ now: Int64) -> AdmissionRequest {
     AdmissionRequest(
       id: [], evidence: .assertion(keyID: keyID, counter: 0, challenge: nil),
-      expectation: KeyExpectation(apps: [], anchors: []), now: now, charges: charges, leaseUntil: nil,
+      expectation: KeyExpectation(apps: [], anchors: []), now: now, charges: charges, lease: nil,
       address: "")
   }
 }

@@ -5,7 +5,7 @@ enum LedgerJob: Sendable {
   case admit(AdmissionRequest)
   case issueSession(AdmissionRequest, token: SessionToken, atMost: Int)
   case settle(Settlement)
-  case renew(id: [UInt8], until: Int64)
+  case renew(id: [UInt8], lease: Int64, now: Int64)
   /// Settles at most `limit` expired reservations.
   case sweep(now: Int64, limit: Int)
   case remaining(keyID: [UInt8], charges: [Charge], now: Int64)

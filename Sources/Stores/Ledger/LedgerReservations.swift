@@ -44,6 +44,9 @@ extension LedgerBook {
     return try ids.compactMap { try takeReservation($0) }
   }
 
+  /// The one node's own clock.
+  func leaseTime(now: Int64) -> Int64 { now }
+
   /// False when there is no such reservation. A lease is never shortened.
   func renew(_ id: [UInt8], until: Int64) throws -> Bool {
     let renew = try statements.renew

@@ -8,10 +8,14 @@ enum LedgerUpkeep {
   static let retention: Int64 = 8 * 86_400_000
   private static let piece: Int64 = 2_000
 
-  /// - Parameter now: milliseconds since 1970.
-  static func run(_ database: Database, now: Int64) async throws {
+  /// - Parameter now: the caller's, milliseconds since 1970.
+  static func run(_ database: Database, _ clock: LeaseClock, now: Int64) async throws {
     // Writing drops the rows that the ledger keeps, so there is none when there is nothing to do.
-    guard try await database.read({ try isDue($0, now: now) }) else { return }
+    let due = try await database.read { transaction in
+      let now = try clock.time(transaction, now: now)
+      return try isDue(transaction, now: now) ? now : nil
+    }
+    guard let now = due else { return }
     try await database.write { transaction in
       try LedgerLock.alone(transaction)
       try transaction.execute("delete from session_tokens where expiry <= $1", [.integer(now / 1_000)])

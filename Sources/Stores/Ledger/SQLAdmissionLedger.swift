@@ -7,16 +7,18 @@ package import SQL
 /// and writes no usage.
 package struct SQLAdmissionLedger: AdmissionLedger {
   private let database: Database
+  private let clock: LeaseClock
   private let lane: BatchLane<LedgerJob, LedgerAnswer>
 
   /// Make one for a database: it keeps the rows in use between batches.
   ///
   /// - Parameter database: migrated to `Schema`.
-  package init(_ database: Database) {
+  package init(_ database: Database, clock: LeaseClock = .database) {
     self.database = database
+    self.clock = clock
     switch database.dialect {
     case .sqlite: lane = database.lane { LedgerDecider() }
-    case .postgreSQL: lane = database.lane { SharedLedgerDecider() }
+    case .postgreSQL: lane = database.lane { SharedLedgerDecider(clock) }
     }
   }
 
@@ -35,10 +37,9 @@ package struct SQLAdmissionLedger: AdmissionLedger {
     return done
   }
 
-  package func renew(_ id: [UInt8], until: Int64) async throws -> Bool {
-    guard case .done(let done) = try await lane.submit(.renew(id: id, until: until)) else {
-      throw LedgerConfusion()
-    }
+  package func renew(_ id: [UInt8], for lease: Int64, now: Int64) async throws -> Bool {
+    let job = LedgerJob.renew(id: id, lease: lease, now: now)
+    guard case .done(let done) = try await lane.submit(job) else { throw LedgerConfusion() }
     return done
   }
 
@@ -52,7 +53,7 @@ package struct SQLAdmissionLedger: AdmissionLedger {
       swept += count
       if count < limit { break }
     }
-    try await LedgerUpkeep.run(database, now: now)
+    try await LedgerUpkeep.run(database, clock, now: now)
     return swept
   }
 

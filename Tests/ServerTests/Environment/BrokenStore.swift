@@ -17,7 +17,7 @@ struct BrokenStore: DeviceKeyStore, AdmissionLedger, DebugTokenStore {
 
   func admit(_ request: AdmissionRequest) async throws -> AdmissionDecision { throw Down() }
   func settle(_ settlement: Settlement) async throws -> Bool { throw Down() }
-  func renew(_ id: [UInt8], until: Int64) async throws -> Bool { throw Down() }
+  func renew(_ id: [UInt8], for lease: Int64, now: Int64) async throws -> Bool { throw Down() }
   func sweep(now: Int64) async throws -> Int { throw Down() }
   func issueSession(
     _ request: AdmissionRequest, token: SessionToken, atMost: Int

@@ -180,7 +180,7 @@ import Testing
         AdmissionRequest(
           id: [UInt8](repeating: id, count: 16), evidence: .none,
           expectation: KeyExpectation(apps: [], anchors: []), now: server.clock.now, charges: [place],
-          leaseUntil: server.clock.now + LiveReservations.lease, address: "x"))
+          lease: LiveReservations.lease, address: "x"))
     }
     _ = try await other(1)
     #expect(try await other(2) == .refused(.inFlight(rule: "place")))

@@ -26,15 +26,15 @@ import Testing
     "a job is due one interval after it is first heard of, and after each run", arguments: Backend.allCases)
   func schedule(backend: Backend) async throws {
     let fixture = try await StoreFixture(backend)
-    let store = SQLJobStore(fixture.database)
+    let store = SQLJobStore(fixture.database, clock: .caller)
     defer { withExtendedLifetime(fixture) {} }
     #expect(try await claim(store, at: now) == .notDue(now + interval))
     #expect(try await claim(store, at: now + interval - 1) == .notDue(now + interval))
     let lease = try #require(taken(try await claim(store, at: now + interval)))
     #expect(lease == JobLease(job: "sweep", generation: 1, until: now + interval + self.lease))
     let end = now + interval + 500
-    #expect(try await store.finish(lease, .done, nextRun: end + interval, now: end))
-    #expect(try await !store.finish(lease, .done, nextRun: end, now: end))
+    #expect(try await store.finish(lease, .done, interval: interval, now: end))
+    #expect(try await !store.finish(lease, .done, interval: 0, now: end))
     #expect(try await claim(store, at: end + 1) == .notDue(end + interval))
     let state = try #require(try await store.jobs().first)
     #expect(
@@ -48,14 +48,14 @@ import Testing
   @Test("nodes that race for a job many times: exactly one runs it each time", arguments: Backend.allCases)
   func race(backend: Backend) async throws {
     let fixture = try await StoreFixture(backend)
-    let first = SQLJobStore(fixture.database)
+    let first = SQLJobStore(fixture.database, clock: .caller)
     // On disk the second node is another connection, as another process would have it.
     let other = backend == .disk ? try Database(.file(fixture.path)) : fixture.database
     defer {
       if backend == .disk { other.close() }
       withExtendedLifetime(fixture) {}
     }
-    let second = SQLJobStore(other)
+    let second = SQLJobStore(other, clock: .caller)
     _ = try await claim(first, at: now)
     for round in 1...60 {
       let time = now + Int64(round) * interval
@@ -72,7 +72,7 @@ import Testing
       let winner = try #require(winners.first)
       #expect(winner.generation == Int64(round))
       #expect(leases.filter { $0 == .held(winner) }.count == 7)
-      #expect(try await second.finish(winner, .done, nextRun: time + interval, now: time))
+      #expect(try await second.finish(winner, .done, interval: interval, now: time))
     }
   }
 
@@ -80,7 +80,7 @@ import Testing
     "a node dies in a job: nobody has it until the lease ends, then one other", arguments: Backend.allCases)
   func death(backend: Backend) async throws {
     let fixture = try await StoreFixture(backend)
-    let store = SQLJobStore(fixture.database)
+    let store = SQLJobStore(fixture.database, clock: .caller)
     defer { withExtendedLifetime(fixture) {} }
     _ = try await claim(store, at: now)
     let dead = try #require(taken(try await claim(store, at: now + interval)))
@@ -89,31 +89,31 @@ import Testing
     #expect(next.generation == dead.generation + 1)
     #expect(try await claim(store, "c", at: dead.until) == .held(next))
     // It was not dead after all: what it does now counts for nothing.
-    #expect(try await store.renew(dead, until: .max) == nil)
-    #expect(try await !store.finish(dead, .failed("late"), nextRun: .max, now: now))
+    #expect(try await store.renew(dead, for: lease, now: now) == nil)
+    #expect(try await !store.finish(dead, .failed("late"), interval: .max, now: now))
     #expect(try await store.jobs().first?.node == "b")
-    #expect(try await store.finish(next, .failed("disk"), nextRun: now + 10 * interval, now: now))
+    #expect(try await store.finish(next, .failed("disk"), interval: 10 * interval, now: now))
     #expect(try await store.jobs().first?.outcome == "failed: disk")
   }
 
   @Test("a renewed lease holds for longer", arguments: Backend.allCases)
   func renewal(backend: Backend) async throws {
     let fixture = try await StoreFixture(backend)
-    let store = SQLJobStore(fixture.database)
+    let store = SQLJobStore(fixture.database, clock: .caller)
     defer { withExtendedLifetime(fixture) {} }
     _ = try await claim(store, at: now)
     let lease = try #require(taken(try await claim(store, at: now + interval)))
-    let longer = try #require(try await store.renew(lease, until: lease.until + 50_000))
+    let longer = try #require(try await store.renew(lease, for: 50_000, now: lease.until))
     #expect(try await claim(store, "b", at: lease.until + 1) == .held(longer))
     // Also under its old value: the number is what counts.
-    #expect(try await store.finish(lease, .done, nextRun: now, now: now))
-    #expect(try await store.renew(longer, until: .max) == nil)
+    #expect(try await store.finish(lease, .done, interval: 0, now: now))
+    #expect(try await store.renew(longer, for: 1, now: now) == nil)
   }
 
   @Test("the clock goes back a year: a job runs at once, not in a year", arguments: Backend.allCases)
   func clockBack(backend: Backend) async throws {
     let fixture = try await StoreFixture(backend)
-    let store = SQLJobStore(fixture.database)
+    let store = SQLJobStore(fixture.database, clock: .caller)
     defer { withExtendedLifetime(fixture) {} }
     let year: Int64 = 365 * 86_400_000
     _ = try await claim(store, at: now + year)
@@ -121,18 +121,18 @@ import Testing
     // The clock that took it was right, the one that asks is not: a running job is nobody else's …
     #expect(try await claim(store, "b", at: now - year) == .held(lease))
     // … until it was seen unchanged for too long. A lease that was renewed since is another.
-    let renewed = try #require(try await store.renew(lease, until: lease.until + 1))
+    let renewed = try #require(try await store.renew(lease, for: 1, now: lease.until))
     #expect(try await claim(store, "b", abandoned: lease, at: now - year) == .held(renewed))
     let next = try #require(taken(try await claim(store, "b", abandoned: renewed, at: now - year)))
     #expect(try await claim(store, "c", abandoned: renewed, at: now - year) == .held(next))
-    #expect(try await store.finish(next, .done, nextRun: now - year + interval, now: now - year))
+    #expect(try await store.finish(next, .done, interval: interval, now: now - year))
     #expect(try await claim(store, at: now - year + 1) == .notDue(now - year + interval))
   }
 
   @Test("asking too early writes nothing, so that the ledger keeps its rows")
   func quiet() async throws {
     let fixture = try await StoreFixture(.disk)
-    let store = SQLJobStore(fixture.database)
+    let store = SQLJobStore(fixture.database, clock: .caller)
     _ = try await claim(store, at: now)
     let other = try Database(.readOnlyFile(fixture.path))
     defer { other.close() }
@@ -154,7 +154,7 @@ import Testing
     let nodes = try (0..<4).map { _ in try Database(.postgreSQL(settings)) }
     defer { for node in nodes { node.close() } }
     try await Schema.migrate(nodes[0], now: 1)
-    let stores = nodes.map { SQLJobStore($0) }
+    let stores = nodes.map { SQLJobStore($0, clock: .caller) }
     _ = try await claim(stores[0], at: now)
     for round in 1...25 {
       let time = now + Int64(round) * interval
@@ -172,13 +172,13 @@ import Testing
       if round.isMultiple(of: 3) {
         #expect(try await claim(stores[1], at: winner.until - 1) == .held(winner))
         let next = try #require(taken(try await claim(stores[2], at: winner.until)))
-        #expect(try await stores[3].renew(winner, until: .max) == nil)
-        #expect(try await stores[3].finish(next, .done, nextRun: time + interval, now: time))
+        #expect(try await stores[3].renew(winner, for: lease, now: time) == nil)
+        #expect(try await stores[3].finish(next, .done, interval: interval, now: time))
         try await nodes[0].write {
           _ = try $0.execute("update jobs set generation = $1", [.integer(Int64(round))])
         }
       } else {
-        #expect(try await stores[1].finish(winner, .done, nextRun: time + interval, now: time))
+        #expect(try await stores[1].finish(winner, .done, interval: interval, now: time))
       }
     }
     #expect(try await stores[0].jobs().count == 1)

@@ -81,7 +81,7 @@ import Testing
     late.closure = ModelClosure(model: cheap, closedAt: Requests.now + 6, cost: 31, reserve: 10)
     #expect(try await !fixture.ledger.settle(late), "a settlement that comes second closes all the same")
     // A ledger made anew, as by a restart, knows it too.
-    for ledger in [fixture.ledger, SQLAdmissionLedger(fixture.database)] {
+    for ledger in [fixture.ledger, SQLAdmissionLedger(fixture.database, clock: .caller)] {
       #expect(try await ask(dear, ledger) == .modelClosed)
       #expect(try await ask(cheap, ledger) == .modelClosed)
     }
@@ -172,17 +172,17 @@ import Testing
     #expect(try await admit(fixture, 1, charges))
     #expect(try await admit(fixture, 2, charges))
     #expect(try await !admit(fixture, 3, charges))
-    #expect(try await fixture.ledger.renew(Requests.identifier(2), until: Requests.now + 120_000))
+    #expect(try await fixture.ledger.renew(Requests.identifier(2), for: 120_000, now: Requests.now))
     // A renewal that comes late never shortens a lease.
-    #expect(try await fixture.ledger.renew(Requests.identifier(2), until: Requests.now + 1))
-    #expect(try await fixture.ledger.renew(Requests.identifier(9), until: .max) == false)
+    #expect(try await fixture.ledger.renew(Requests.identifier(2), for: 1, now: Requests.now))
+    #expect(try await fixture.ledger.renew(Requests.identifier(9), for: .max, now: Requests.now) == false)
     #expect(try await fixture.ledger.sweep(now: Requests.now + 60_000) == 0)
     #expect(try await fixture.ledger.sweep(now: Requests.now + 60_001) == 1)
     #expect(try await fixture.sums("budget") == (40, 40))
     #expect(try await fixture.sums("running") == (0, 1))
     #expect(try await fixture.sums("daily") == (2, 0))
     #expect(try await settle(fixture, 1, .used(cost: 3)) == false)
-    #expect(try await fixture.ledger.renew(Requests.identifier(1), until: .max) == false)
+    #expect(try await fixture.ledger.renew(Requests.identifier(1), for: .max, now: Requests.now) == false)
     #expect(try await settle(fixture, 2, .used(cost: 3)))
     #expect(try await fixture.sums("budget") == (43, 0))
     let swept = try await fixture.usage.usage(from: 0, to: .max, limit: 10)

@@ -14,13 +14,14 @@ final class NodeFixture: Sendable {
     let database: Database
     let keys: SQLDeviceKeyStore
     let ledger: SQLAdmissionLedger
+    let jobs: SQLJobStore
   }
 
   let server: TestPostgres
   let settings: PostgresSettings
   let nodes: [Node]
 
-  init(nodes count: Int, statementTimeout: Int32 = 10_000) async throws {
+  init(nodes count: Int, statementTimeout: Int32 = 10_000, clock: LeaseClock = .caller) async throws {
     server = try #require(TestPostgres())
     var settings = StoreFixture.postgres(server.url)
     settings.statementTimeout = statementTimeout
@@ -28,7 +29,8 @@ final class NodeFixture: Sendable {
     nodes = try (0..<count).map { _ in
       let database = try Database(.postgreSQL(settings))
       return Node(
-        database: database, keys: SQLDeviceKeyStore(database), ledger: SQLAdmissionLedger(database))
+        database: database, keys: SQLDeviceKeyStore(database),
+        ledger: SQLAdmissionLedger(database, clock: clock), jobs: SQLJobStore(database, clock: clock))
     }
     // All at once, as nodes of a deployment start.
     let applied = try await withThrowingTaskGroup(of: [Int].self) { group in

@@ -34,7 +34,7 @@ import Testing
               Requests.daily(1_000, .address("192.0.2.\(task % 5)"), window: window),
             ].shuffled()
             let request = Requests.assertion(
-              key, counter: counter, id: task * 100 + round, charges: charges, now: now, lease: now + 60_000)
+              key, counter: counter, id: task * 100 + round, charges: charges, now: now, lease: 60_000)
             let decision = try await node.ledger.admit(request)
             outcomes.append(
               Outcome(key: key, counter: counter, isLate: isLate, decision: decision))

@@ -11,7 +11,9 @@ enum LedgerLock {
 
   static let shared = Query("select pg_advisory_xact_lock_shared($1)", [number])
   static let exclusive = Query("select pg_advisory_xact_lock($1)", [number])
-  static let generation = Query("select value from meta where name = $1", [name])
+  /// With the server's clock, which leases are counted by.
+  static let generation = Query(
+    "select (select value from meta where name = $1), \(LeaseClock.serverTime)", [name])
 
   /// For a transaction that forgets names; it must not have looked at anything before. SQLite's writer is alone.
   static func alone(_ transaction: Transaction) throws {

@@ -22,7 +22,7 @@ private struct Wanted {
       case .settle(let settlement):
         reservations.insert(settlement.id)
         if settlement.outcome == .released(giveBackCount: true) { givesBack.append(settlement.id) }
-      case .renew(let id, _): reservations.insert(id)
+      case .renew(let id, _, _): reservations.insert(id)
       case .sweep(let now, let limit):
         sweep = (max(now, sweep?.now ?? now), limit + (sweep?.limit ?? 0))
       case .remaining(let keyID, let charges, let now):
@@ -152,15 +152,23 @@ extension SharedLedgerBook {
       parts.append((.reservation, Query(Self.selectReservations, [ids])))
     }
     if let sweep = wanted.sweep {
-      let values: [SQLValue] = [.integer(sweep.now), .integer(Int64(sweep.limit))]
-      parts.append((.expired, Query(Self.selectExpired, values)))
+      let limit = SQLValue.integer(Int64(sweep.limit))
+      parts.append(
+        (
+          .expired,
+          clock == .database
+            ? Query(Self.selectExpired(before: LeaseClock.serverTime), [limit])
+            : Query(Self.selectExpired(before: "$2"), [limit, .integer(sweep.now)])
+        ))
     }
     var generation: String?
     try transaction.together(parts.map(\.1)) { index, row in
       switch parts[index].0 {
       case .lock: break
       case .model: closedModels.insert(ClosedModelRows.model(row))
-      case .generation: generation = row.string(0)
+      case .generation:
+        generation = row.optionalString(0)
+        serverTime = row.int64(1)
       case .device: add(device: row)
       case .session:
         let routes = row.string(2).split(separator: "\n").map(String.init)
@@ -214,8 +222,10 @@ extension SharedLedgerBook {
   private static let selectReservations = """
     select id, device, lease, lines from reservations where id = any($1) order by id for update
     """
-  private static let selectExpired = """
-    select id, device, lease, lines from reservations where lease < $1 order by id limit $2
+  private static func selectExpired(before time: String) -> String {
+    """
+    select id, device, lease, lines from reservations where lease < \(time) order by id limit $1
     for update skip locked
     """
+  }
 }

@@ -14,6 +14,7 @@ final class SharedLedgerBook: LedgerRows {
   let transaction: Transaction
   let names: SharedNames
   let lines = SharedLines()
+  let clock: LeaseClock
   /// Whether this transaction holds the ledger's lock alone.
   let isAlone: Bool
 
@@ -22,6 +23,8 @@ final class SharedLedgerBook: LedgerRows {
   var debugTokens: [[UInt8]: DebugTokenState] = [:]
   /// Loaded where a request names a model.
   var closedModels: Set<ProviderModel> = []
+  /// The server's clock when the batch was loaded, milliseconds since 1970.
+  var serverTime: Int64?
   /// Locked ones.
   var reservations: [[UInt8]: KeptReservation] = [:]
   /// In the order in which a sweep takes them.
@@ -31,9 +34,10 @@ final class SharedLedgerBook: LedgerRows {
   private(set) var taken: [[UInt8]] = []
   private var changedDevices: [[UInt8]] = []
 
-  init(_ transaction: Transaction, _ names: SharedNames, isAlone: Bool) {
+  init(_ transaction: Transaction, _ names: SharedNames, _ clock: LeaseClock, isAlone: Bool) {
     self.transaction = transaction
     self.names = names
+    self.clock = clock
     self.isAlone = isAlone
   }
 
@@ -136,6 +140,8 @@ final class SharedLedgerBook: LedgerRows {
 
   // MARK: Reservations
 
+  func leaseTime(now: Int64) -> Int64 { clock == .database ? serverTime ?? now : now }
+
   func keep(_ reservation: Reservation) throws {
     let kept = reservation.lines.map {
       ReservedLines.Line(key: lines.key(at: $0.slot), kind: $0.kind, amount: $0.amount)
@@ -160,6 +166,7 @@ final class SharedLedgerBook: LedgerRows {
   }
 
   func takeExpiredReservations(now: Int64, limit: Int) throws -> [Reservation] {
+    let now = leaseTime(now: now)
     let due = expired.filter { (reservations[$0]?.lease ?? .max) < now }
     return try due.prefix(limit).compactMap { try takeReservation($0) }
   }

@@ -4,16 +4,19 @@ import SQL
 /// Decides the ledger's jobs a batch at a time on a PostgreSQL that other nodes write to as well: rows are locked
 /// in one order (devices, reservations, then lines), decided by the one rule, and written with the commit.
 final class SharedLedgerDecider: BatchDecider {
+  private let clock: LeaseClock
   private let names = SharedNames()
   private var book: SharedLedgerBook?
   /// The last attempt found that a period is to be made, which takes the lock alone.
   private var needsToBeAlone = false
 
+  init(_ clock: LeaseClock) { self.clock = clock }
+
   func decide(
     _ jobs: [LedgerJob], in transaction: Transaction, othersWrote: Bool
   ) throws -> [LedgerAnswer] {
     names.forgetUnconfirmed()
-    let book = SharedLedgerBook(transaction, names, isAlone: needsToBeAlone)
+    let book = SharedLedgerBook(transaction, names, clock, isAlone: needsToBeAlone)
     self.book = book
     do {
       try book.load(jobs)
