@@ -48,6 +48,16 @@ public enum Base64 {
     return leftover == 0 ? out : nil
   }
 
+  /// The bytes that these octets spell in the one spelling of ``encodeURL(_:)``: `-` and `_`, no padding, unused
+  /// bits zero. For what is compared or signed as text (RFC 7515 §2), where two spellings would be two values.
+  public static func decodeURL(_ text: some Sequence<UInt8>) -> [UInt8]? {
+    let text = Array(text)
+    for character in text where value(of: character) == nil || character == 0x2B || character == 0x2F {
+      return nil
+    }
+    return decode(text)
+  }
+
   private static let standard = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
   private static let urlSafe = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 

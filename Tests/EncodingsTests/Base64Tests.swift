@@ -30,6 +30,17 @@ struct Base64Tests {
     ])
   func refused(_ text: String) { #expect(Base64.decode(text) == nil) }
 
+  @Test("the strict decoder takes the one URL-safe spelling of each value")
+  func strict() {
+    for bytes in Self.samples {
+      #expect(Base64.decodeURL(Base64.encodeURL(bytes).utf8) == bytes)
+    }
+    #expect(Base64.decodeURL("-_-_".utf8) == [0xFB, 0xFF, 0xBF])
+    for bad in ["+/+/", "AA==", "AAA=", "AB", "A", "AAA\n", "=", "A A"] {
+      #expect(Base64.decodeURL(bad.utf8) == nil, "\(bad)")
+    }
+  }
+
   @Test("Hexadecimal digits of either case, two for an octet")
   func hex() {
     for bytes in Self.samples {

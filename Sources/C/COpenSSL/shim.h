@@ -12,6 +12,7 @@
 #include <openssl/params.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
+#include <openssl/rsa.h>
 #include <openssl/x509.h>
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
@@ -21,6 +22,8 @@
 static inline const char *bramley_param_group(void) { return OSSL_PKEY_PARAM_GROUP_NAME; }
 static inline const char *bramley_param_public(void) { return OSSL_PKEY_PARAM_PUB_KEY; }
 static inline const char *bramley_param_private(void) { return OSSL_PKEY_PARAM_PRIV_KEY; }
+static inline const char *bramley_param_modulus(void) { return OSSL_PKEY_PARAM_RSA_N; }
+static inline const char *bramley_param_exponent(void) { return OSSL_PKEY_PARAM_RSA_E; }
 static inline const char *bramley_param_digest(void) { return OSSL_MAC_PARAM_DIGEST; }
 static inline const char *bramley_p256(void) { return "P-256"; }
 static inline const char *bramley_p384(void) { return "P-384"; }

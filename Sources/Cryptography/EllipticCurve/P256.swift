@@ -1,5 +1,3 @@
-import COpenSSL
-
 /// ECDSA over P-256 with SHA-256 (FIPS 186-5): what App Attest, Sign in with Apple and our tokens sign with.
 package enum P256 {
   /// A public key, parsed once and used from any thread.
@@ -15,7 +13,7 @@ package enum P256 {
         let key = unsafe EVPKey.make(curve: .p256, point: point, scalar: nil)
       else { throw .invalidKey }
       self.point = point
-      unsafe self.key = try EVPKey(taking: key, curve: .p256, use: .verify)
+      unsafe self.key = try EVPKey(taking: key, scheme: .ecdsa, use: .verify)
     }
 
     /// Whether `signature` (DER, RFC 3279 §2.2.3) is this key's over `message`. SHA-256 is applied to the
@@ -26,18 +24,7 @@ package enum P256 {
 
     /// Whether `signature` (DER) is this key's over a message with that SHA-256 digest.
     package func isValid(signature: [UInt8], digest: [UInt8]) -> Bool {
-      guard digest.count == SHA256.length else { return false }
-      let verdict = unsafe key.withContext { context in
-        unsafe signature.withUnsafeBufferPointer { signature in
-          unsafe digest.withUnsafeBufferPointer { digest in
-            unsafe EVP_PKEY_verify(
-              context, signature.baseAddress, signature.count, digest.baseAddress, digest.count)
-          }
-        }
-      }
-      if verdict == 1 { return true }
-      clearErrors()
-      return false
+      key.verifies(signature, digest: digest)
     }
 
     /// The same point.

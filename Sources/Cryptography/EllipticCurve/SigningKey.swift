@@ -3,6 +3,7 @@ import COpenSSL
 /// A private EC key with its public point.
 struct SigningKey: Sendable {
   let point: [UInt8]
+  private let curve: EllipticCurve
   private let key: EVPKey
 
   init(generating curve: EllipticCurve) throws(CryptographyError) {
@@ -36,18 +37,7 @@ struct SigningKey: Sendable {
   }
 
   init(pem: String, curve: EllipticCurve) throws(CryptographyError) {
-    let text = Array(pem.utf8)
-    guard text.count <= 16_384 else { throw .invalidPEM }
-    let parsed = unsafe text.withUnsafeBytes { buffer -> OpaquePointer? in
-      guard let input = unsafe BIO_new_mem_buf(buffer.baseAddress, Int32(buffer.count)) else { return nil }
-      defer { unsafe BIO_free(input) }
-      // An empty passphrase instead of a question at the terminal.
-      return unsafe PEM_read_bio_PrivateKey(input, nil, { _, _, _, _ in 0 }, nil)
-    }
-    guard let key = unsafe parsed else {
-      clearErrors()
-      throw .invalidPEM
-    }
+    guard let key = unsafe EVPKey.privateKey(pem: pem) else { throw .invalidPEM }
     unsafe try self.init(taking: key, curve: curve)
   }
 
@@ -59,7 +49,8 @@ struct SigningKey: Sendable {
       throw .invalidKey
     }
     self.point = point
-    unsafe self.key = try EVPKey(taking: key, curve: curve, use: .sign)
+    self.curve = curve
+    unsafe self.key = try EVPKey(taking: key, scheme: .ecdsa, use: .sign)
   }
 
   private static func isOn(_ curve: EllipticCurve, key: OpaquePointer) -> Bool {
@@ -75,7 +66,7 @@ struct SigningKey: Sendable {
 
   var scalar: [UInt8] {
     get throws(CryptographyError) {
-      let length = key.curve.fieldLength
+      let length = curve.fieldLength
       let octets = unsafe key.withKey { key -> [UInt8]? in
         var number: OpaquePointer?
         guard unsafe EVP_PKEY_get_bn_param(key, bramley_param_private(), &number) == 1 else { return nil }
@@ -90,37 +81,11 @@ struct SigningKey: Sendable {
   }
 
   var pem: String {
-    get throws(CryptographyError) {
-      let text = unsafe key.withKey { key -> String? in
-        guard let output = unsafe BIO_new(BIO_s_mem()) else { return nil }
-        defer { unsafe BIO_free(output) }
-        guard unsafe PEM_write_bio_PKCS8PrivateKey(output, key, nil, nil, 0, nil, nil) == 1 else {
-          return nil
-        }
-        return String(decoding: unsafe contents(of: output), as: UTF8.self)
-      }
-      guard let text else { throw .libraryFailure }
-      return text
-    }
+    get throws(CryptographyError) { try key.pem }
   }
 
   func signature(digest: [UInt8]) throws(CryptographyError) -> [UInt8] {
-    let capacity = 16 + 2 * (key.curve.fieldLength + 1)
-    let signature = unsafe key.withContext { context in
-      unsafe digest.withUnsafeBufferPointer { digest in
-        unsafe [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
-          var length = capacity
-          let signed = unsafe EVP_PKEY_sign(
-            context, buffer.baseAddress, &length, digest.baseAddress, digest.count)
-          count = signed == 1 ? length : 0
-        }
-      }
-    }
-    guard let signature, !signature.isEmpty else {
-      clearErrors()
-      throw .libraryFailure
-    }
-    return signature
+    try key.sign(digest: digest, capacity: 16 + 2 * (curve.fieldLength + 1))
   }
 
   /// `scalar` times the base point; nil for a scalar that is 0 or not below the order.
@@ -141,13 +106,5 @@ struct SigningKey: Sendable {
         group, point, POINT_CONVERSION_UNCOMPRESSED, buffer.baseAddress, length, nil)
     }
     return octets.count == length ? octets : nil
-  }
-}
-
-/// What was written to a memory BIO.
-func contents(of output: OpaquePointer) -> [UInt8] {
-  let length = unsafe BIO_ctrl_pending(output)
-  return unsafe [UInt8](unsafeUninitializedCapacity: length) { buffer, count in
-    count = unsafe max(0, Int(BIO_read(output, buffer.baseAddress, Int32(length))))
   }
 }

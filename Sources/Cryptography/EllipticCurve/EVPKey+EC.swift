@@ -1,67 +1,6 @@
 import COpenSSL
 
-/// An EC key of OpenSSL with a context kept ready: making both anew costs a third of a verification.
-///
-/// The key is only read after it is made, which OpenSSL allows from any thread; the kept context is used by
-/// whoever gets its lock, others make their own.
-@safe final class EVPKey: @unchecked Sendable {
-  enum Use {
-    case verify
-    case sign
-  }
-
-  let curve: EllipticCurve
-  private let key: OpaquePointer
-  private let kept: OpaquePointer
-  private let use: Use
-  private let lock = Lock()
-
-  /// Takes over `key`, which must be an EC key of `curve`.
-  init(taking key: OpaquePointer, curve: EllipticCurve, use: Use) throws(CryptographyError) {
-    guard let context = unsafe Self.context(key, use) else {
-      unsafe EVP_PKEY_free(key)
-      throw .libraryFailure
-    }
-    self.curve = curve
-    self.use = use
-    unsafe self.key = key
-    unsafe kept = context
-  }
-
-  deinit {
-    unsafe EVP_PKEY_CTX_free(kept)
-    unsafe EVP_PKEY_free(key)
-  }
-
-  /// The key, for the time of `body`.
-  func withKey<Result>(_ body: (OpaquePointer) -> Result) -> Result { unsafe body(key) }
-
-  /// A context that is this caller's alone for the time of `body`; nil when there is no memory for one.
-  func withContext<Result>(_ body: (OpaquePointer) -> Result) -> Result? {
-    if lock.tryLock() {
-      defer { lock.unlock() }
-      return unsafe body(kept)
-    }
-    guard let context = unsafe Self.context(key, use) else { return nil }
-    defer { unsafe EVP_PKEY_CTX_free(context) }
-    return unsafe body(context)
-  }
-
-  private static func context(_ key: OpaquePointer, _ use: Use) -> OpaquePointer? {
-    guard let context = unsafe EVP_PKEY_CTX_new_from_pkey(nil, key, nil) else { return nil }
-    let ready =
-      switch use {
-      case .verify: unsafe EVP_PKEY_verify_init(context)
-      case .sign: unsafe EVP_PKEY_sign_init(context)
-      }
-    guard ready == 1 else {
-      unsafe EVP_PKEY_CTX_free(context)
-      clearErrors()
-      return nil
-    }
-    return unsafe context
-  }
-
+extension EVPKey {
   /// A key of its parts: an uncompressed point, and with `scalar` also the private key (big endian).
   static func make(curve: EllipticCurve, point: [UInt8], scalar: [UInt8]?) -> OpaquePointer? {
     guard let context = unsafe EVP_PKEY_CTX_new_from_name(nil, "EC", nil) else { return nil }
