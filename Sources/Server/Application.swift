@@ -38,11 +38,14 @@ struct Application {
       Health(), Ready(isReady: environment.isReady),
       ChallengeRoute(
         challenges: challenges,
-        limiter: AddressLimiter(requests: attest.challengesPerMinute, per: hour / 60),
+        limiter: AddressLimiter(
+          requests: attest.challengesPerMinute, per: hour / 60, siteFactor: configuration.ipv6SiteFactor),
         uptime: environment.uptime),
       KeysRoute(
         environment: environment, challenges: challenges, keys: keys, check: RegistrationCheck(attest),
-        limiter: AddressLimiter(requests: attest.registrationsPerHour, per: hour), metrics: metrics, log: log),
+        limiter: AddressLimiter(
+          requests: attest.registrationsPerHour, per: hour, siteFactor: configuration.ipv6SiteFactor),
+        metrics: metrics, log: log),
       QuotaRoute(
         environment: environment, challenges: challenges, verifier: verifier, admitter: admitter),
       TokenRoute(

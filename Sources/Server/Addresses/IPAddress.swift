@@ -30,6 +30,13 @@ package struct IPAddress: Sendable, Hashable {
     return Hex.encode(octets.prefix(8)) + "/64"
   }
 
+  /// The /48 that the counting name of an IPv6 address lies in: what one customer may hold, and rotate through
+  /// (RULES §5.1). Nil for any other name.
+  package static func siteName(of countingName: String) -> String? {
+    guard countingName.hasSuffix("/64"), countingName.utf8.count == 19 else { return nil }
+    return countingName.prefix(12) + "/48"
+  }
+
   private static func four(_ text: some StringProtocol) -> [UInt8]? {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 4 else { return nil }

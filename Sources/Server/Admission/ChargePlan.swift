@@ -26,16 +26,21 @@ struct ChargePlan: Sendable {
   func charges(
     _ kind: Kind, evidence: AdmissionRequest.Evidence, address: String, now: Int64
   ) -> [Charge] {
-    let caller: Subject = evidence == .none ? .address(address) : .key
-    let burst = Charge(
-      subject: caller, rule: Self.burstRule, amount: 1,
-      limit: .burst(
-        interval: max(1, configuration.burst.seconds * 1_000_000_000 / configuration.burst.requests),
-        burst: configuration.burst.requests))
-    if kind == .refused { return [burst] }
-    let inFlight = Charge(
-      subject: caller, rule: Self.inFlightRule, amount: 1, limit: .inFlight(configuration.inFlight))
-    guard case .paid(let reserve) = kind else { return [inFlight, burst] }
+    let callers = evidence == .none ? holders(address) : [Holder(subject: .key, factor: 1)]
+    let burst = callers.map { caller in
+      let requests = configuration.burst.requests * caller.factor
+      let interval = max(1, configuration.burst.seconds * 1_000_000_000 / requests)
+      return Charge(
+        subject: caller.subject, rule: Self.burstRule, amount: 1,
+        limit: .burst(interval: interval, burst: requests))
+    }
+    if kind == .refused { return burst }
+    let inFlight = callers.map {
+      Charge(
+        subject: $0.subject, rule: Self.inFlightRule, amount: 1,
+        limit: .inFlight(configuration.inFlight * $0.factor))
+    }
+    guard case .paid(let reserve) = kind else { return inFlight + burst }
     let window = QuotaPeriod.day(zone).window(at: now)
     var counts: [Charge] = []
     if case .debugToken = evidence {
@@ -45,20 +50,20 @@ struct ChargePlan: Sendable {
           limit: .window(window, limit: configuration.debugTokens.daily, held: false)))
     }
     for rule in configuration.quotas {
-      guard let subject = subject(rule.subject, evidence, address) else { continue }
-      counts.append(
+      counts += holders(rule.subject, evidence, address).map {
         Charge(
-          subject: subject, rule: rule.name, amount: 1,
-          limit: .window(window, limit: rule.limit, held: false)))
-    }
-    let money = configuration.budgets.compactMap { rule -> Charge? in
-      subject(rule.subject, evidence, address).map {
-        Charge(
-          subject: $0, rule: rule.name, amount: reserve, limit: .window(window, limit: rule.limit, held: true)
-        )
+          subject: $0.subject, rule: rule.name, amount: 1,
+          limit: .window(window, limit: $0.limit(rule), held: false))
       }
     }
-    return [inFlight, burst] + counts + money
+    let money = configuration.budgets.flatMap { rule in
+      holders(rule.subject, evidence, address).map {
+        Charge(
+          subject: $0.subject, rule: rule.name, amount: reserve,
+          limit: .window(window, limit: $0.limit(rule), held: true))
+      }
+    }
+    return inFlight + burst + counts + money
   }
 
   /// Which rules' remainders the caller is told of: its own counts, not those it shares with others.
@@ -67,19 +72,38 @@ struct ChargePlan: Sendable {
       .union([Self.debugRule])
   }
 
-  /// Whom the rule counts here; nil where the request has no such one.
-  private func subject(
-    _ scope: Configuration.QuotaRule.Scope, _ evidence: AdmissionRequest.Evidence, _ address: String
-  ) -> Subject? {
-    switch (scope, evidence) {
-    case (.everyone, _): .everyone
-    case (.address, _): .address(address)
-    case (_, .none): nil
-    case (.key, _): .key
-    // A debug token is of no app and has no user.
-    case (.user, .debugToken), (.app, .debugToken): nil
-    case (.user, _): .user
-    case (.app, _): .app
+  /// Whom a rule counts, and how many times its limit that one has.
+  private struct Holder {
+    var subject: Subject
+    var factor: Int64
+
+    func limit(_ rule: Configuration.QuotaRule) -> Int64 {
+      let (limit, overflow) = rule.limit.multipliedReportingOverflow(by: factor)
+      return overflow ? .max : limit
     }
+  }
+
+  /// Whom the rule counts here; none where the request has no such one.
+  private func holders(
+    _ scope: Configuration.QuotaRule.Scope, _ evidence: AdmissionRequest.Evidence, _ address: String
+  ) -> [Holder] {
+    switch (scope, evidence) {
+    case (.everyone, _): [Holder(subject: .everyone, factor: 1)]
+    case (.address, _): holders(address)
+    case (_, .none): []
+    case (.key, _): [Holder(subject: .key, factor: 1)]
+    // A debug token is of no app and has no user.
+    case (.user, .debugToken), (.app, .debugToken): []
+    case (.user, _): [Holder(subject: .user, factor: 1)]
+    case (.app, _): [Holder(subject: .app, factor: 1)]
+    }
+  }
+
+  /// The address, and of an IPv6 one its /48 as well, which has more (RULES §5.1).
+  private func holders(_ address: String) -> [Holder] {
+    let site = IPAddress.siteName(of: address).map {
+      Holder(subject: .address($0), factor: configuration.ipv6SiteFactor)
+    }
+    return [Holder(subject: .address(address), factor: 1)] + [site].compactMap(\.self)
   }
 }

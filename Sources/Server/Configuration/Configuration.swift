@@ -42,6 +42,8 @@ package struct Configuration: Sendable, Equatable {
   package var burst = Burst(requests: 10, seconds: 60)
   /// `in_flight`: how many requests of one key may run at once.
   package var inFlight: Int64 = 3
+  /// `ipv6_site_factor`: how many times an address's limit all of an IPv6 /48 has (RULES §5.1).
+  package var ipv6SiteFactor: Int64 = 16
   /// `budgets`: money; the limits are pico-dollars.
   package var budgets = [
     QuotaRule(name: "key-budget", subject: .key, limit: 1_000_000_000_000),

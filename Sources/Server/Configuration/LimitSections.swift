@@ -11,6 +11,7 @@ extension Configuration {
     if let value = burst.entry("seconds")?.integer(1...86_400) { out.burst.seconds = value }
     burst.finish()
     if let value = root.entry("in_flight")?.integer(1...10_000) { out.inFlight = value }
+    if let value = root.entry("ipv6_site_factor")?.integer(1...65_536) { out.ipv6SiteFactor = value }
     let debug = root.section("debug_tokens")
     if let entry = debug.entry("allowed") { out.debugTokens.allowed = entry.strings().map(\.text) }
     if let value = debug.entry("daily")?.integer(1...10_000) { out.debugTokens.daily = value }

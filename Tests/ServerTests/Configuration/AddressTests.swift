@@ -18,6 +18,15 @@ import Testing
     #expect(IPAddress(text)?.countingName == name)
   }
 
+  @Test("RULES §5.1: the /48 of a /64, and of nothing else")
+  func sites() throws {
+    let name = try #require(IPAddress("2001:db8:1:2:3:4:5:6")).countingName
+    #expect(IPAddress.siteName(of: name) == "20010db80001/48")
+    for other in ["10.0.0.1", "unknown", "", "/64", "1/64", "20010db80001/48"] {
+      #expect(IPAddress.siteName(of: other) == nil)
+    }
+  }
+
   @Test("blocks hold what they should")
   func blocks() throws {
     let ten = try #require(AddressBlock("10.0.0.0/9"))

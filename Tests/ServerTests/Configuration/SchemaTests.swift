@@ -56,6 +56,7 @@ private func closed(_ schema: JSONNode) -> Bool {
     #expect(properties?["environment"]?["default"]?.string == configuration.deployment.rawValue)
     #expect(properties?["listen"]?["default"]?.string == configuration.listen.description)
     #expect(properties?["in_flight"]?["default"]?.integer == configuration.inFlight)
+    #expect(properties?["ipv6_site_factor"]?["default"]?.integer == configuration.ipv6SiteFactor)
     let attest = properties?["attest"]?["properties"]
     #expect(attest?["receipt_maximum_age"]?["default"]?.integer == configuration.attest.receiptMaximumAge)
     #expect(attest?["session_lifetime"]?["default"]?.integer == configuration.attest.sessionLifetime)

@@ -128,6 +128,35 @@ import Testing
     #expect(try await Outcome(server.send(unsigned)) == Outcome(401, "attestation_required"))
   }
 
+  @Test(
+    "RULES §5.1: a guest who rotates /64s within his /48 has the address's quota by the factor, money as well"
+  )
+  func rotation() async throws {
+    let server = try await WholeServer {
+      $0.anthropic?.policy = .none
+      $0.ipv6SiteFactor = 3
+      $0.quotas = [
+        .init(name: "visitor", subject: .address, limit: 2),
+        .init(name: "all", subject: .everyone, limit: 99),
+      ]
+    }
+    func ask(_ address: String) async throws -> Int {
+      var question = Phone.question()
+      question.peer = address
+      let response = try await server.send(question)
+      _ = try await response.body.collect(upTo: 1 << 16)
+      await server.background.drain()
+      return response.status
+    }
+    var statuses: [Int] = []
+    for number in 0..<12 { statuses.append(try await ask("2001:db8:9:\(number)::1")) }
+    #expect(statuses == [Int](repeating: 200, count: 6) + [Int](repeating: 429, count: 6))
+    for expected in [200, 200, 429] { #expect(try await ask("2001:db8:a:1::1") == expected) }
+    for expected in [200, 200, 429] { #expect(try await ask("192.0.2.200") == expected) }
+    server.clock.advance(seconds: 86_400)
+    #expect(try await ask("2001:db8:9:77::1") == 200)
+  }
+
   @Test("RULES §5.4: a burst is never given back")
   func burst() async throws {
     let server = try await WholeServer { $0.burst = .init(requests: 3, seconds: 30) }

@@ -100,7 +100,7 @@ import Testing
 
   @Test("a burst, then one an interval, and each address for itself")
   func burst() async {
-    let limiter = AddressLimiter(requests: 3, per: 3 * second)
+    let limiter = AddressLimiter(requests: 3, per: 3 * second, siteFactor: 4)
     for _ in 0..<3 { #expect(await limiter.admit("a", now: 0) == nil) }
     #expect(await limiter.admit("a", now: 0) == second)
     #expect(await limiter.admit("b", now: 0) == nil)
@@ -111,7 +111,7 @@ import Testing
 
   @Test("many at once cost as many")
   func amounts() async {
-    let limiter = AddressLimiter(requests: 16, per: 16 * second)
+    let limiter = AddressLimiter(requests: 16, per: 16 * second, siteFactor: 4)
     #expect(await limiter.admit("a", amount: 10, now: 0) == nil)
     #expect(await limiter.admit("a", amount: 7, now: 0) == second)
     #expect(await limiter.admit("a", amount: 6, now: 0) == nil)
@@ -120,7 +120,7 @@ import Testing
 
   @Test("RULES §5.6: a clock that went back does not lock an address out")
   func clock() async {
-    let limiter = AddressLimiter(requests: 2, per: 2 * second)
+    let limiter = AddressLimiter(requests: 2, per: 2 * second, siteFactor: 4)
     #expect(await limiter.admit("a", now: 1_000_000 * second) == nil)
     #expect(await limiter.admit("a", now: 0) != nil)
     #expect(await limiter.admit("a", now: 3 * second) == nil)
@@ -128,11 +128,43 @@ import Testing
 
   @Test("a flood of addresses forgets the oldest only")
   func flood() async {
-    let limiter = AddressLimiter(requests: 1, per: 1000 * second, capacity: 100)
+    let limiter = AddressLimiter(requests: 1, per: 1000 * second, siteFactor: 4, capacity: 100)
     #expect(await limiter.admit("victim", now: 0) == nil)
     for index in 0..<99 { _ = await limiter.admit("\(index)", now: 0) }
     #expect(await limiter.admit("victim", now: 1) != nil)
     for index in 100..<1000 { _ = await limiter.admit("\(index)", now: 0) }
     #expect(await limiter.admit("victim", now: 1) == nil)
+  }
+
+  @Test("RULES §5.1: rotating /64s within a /48 gains no more than the factor")
+  func rotation() async throws {
+    let limiter = AddressLimiter(requests: 3, per: 3 * second, siteFactor: 4)
+    func name(_ site: Int, _ number: Int) throws -> String {
+      try #require(IPAddress("2001:db8:\(site):\(String(number, radix: 16))::1")).countingName
+    }
+    var passed = 0
+    for number in 0..<500 where await limiter.admit(try name(7, number), now: 0) == nil { passed += 1 }
+    #expect(passed == 12)
+    #expect(await limiter.admit(try name(7, 900), amount: 3, now: 0) == 3 * second / 4)
+    #expect(await limiter.admit(try name(8, 1), now: 0) == nil, "the neighbour is another site")
+    // It comes back four times as fast as an address does.
+    passed = 0
+    for number in 500..<1_000 where await limiter.admit(try name(7, number), now: second) == nil {
+      passed += 1
+    }
+    #expect(passed == 4)
+    // IPv4 has no site.
+    for number in 0..<200 { #expect(await limiter.admit("198.51.100.\(number)", now: 0) == nil) }
+  }
+
+  @Test("RULES §5.1: what an address is refused does not count for its site")
+  func refusals() async throws {
+    let limiter = AddressLimiter(requests: 1, per: 1_000 * second, siteFactor: 2)
+    let (first, second) = ("20010db800010001/64", "20010db800010002/64")
+    #expect(await limiter.admit(first, now: 0) == nil)
+    for _ in 0..<50 { #expect(await limiter.admit(first, now: 0) != nil) }
+    #expect(await limiter.admit(second, now: 0) == nil)
+    #expect(await limiter.admit("20010db800010003/64", now: 0) != nil)
+    #expect(await limiter.admit("20010db80002ffff/64", now: 0) == nil)
   }
 }
