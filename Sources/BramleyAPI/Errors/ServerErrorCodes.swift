@@ -32,7 +32,9 @@ extension ErrorCode {
   public static let upstreamRefused: ErrorCode = "upstream_refused"
 
   /// Every code that Bramley's source names; providers' policies add their own.
-  public static let known: [ErrorCode] = [
+  public static let known: [ErrorCode] = knownOfAttestation + knownOfAccounts
+
+  private static let knownOfAttestation: [ErrorCode] = [
     .attestationRequired, .unknownKey, .challengeInvalid, .challengeExpired, .challengeUsed, .counterReplayed,
     .invalidAssertion, .badSignature, .invalidSession, .appMismatch, .environmentMismatch, .keyRevoked,
     .attestationInvalid, .keyConflict, .invalidRequest, .rateLimited, .quotaExceeded, .buildNotAccepted,

@@ -34,6 +34,8 @@ package struct Configuration: Sendable, Equatable {
   package var timeZone = "UTC"
   /// `attest`.
   package var attest = Attest()
+  /// `auth`; nil when the section is absent, and then there are no accounts.
+  package var auth: Auth?
   /// `providers.anthropic`; nil when the section is absent.
   package var anthropic: Anthropic?
   /// `quotas`: counts.

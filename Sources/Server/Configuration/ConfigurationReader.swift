@@ -65,6 +65,8 @@ extension Configuration {
       }
     }
     out.attest = attest(root.section("attest"), out)
+    let auth = root.section("auth")
+    if auth.isPresent { out.auth = Self.auth(auth, out) }
     let providers = root.section("providers")
     let anthropic = providers.section("anthropic")
     if anthropic.isPresent { out.anthropic = Self.anthropic(anthropic, out.deployment) }
@@ -113,12 +115,14 @@ extension ConfigurationSection {
 
   /// The secret that the key names by `{ "env": NAME }` or `{ "file": PATH }`; its own variable holds it
   /// as it is.
-  func secret(_ key: String) -> Secret? {
+  ///
+  /// - Parameter isText: whether it may have blanks and lines inside, as a PEM file has.
+  func secret(_ key: String, isText: Bool = false) -> Secret? {
     let remedy = "write { \"env\": \"NAME\" } or { \"file\": \"/path\" }"
     let own = "BRAMLEY_" + fullPath(key).replacing(".", with: "_").uppercased()
     if let text = reading.variable(own) {
       takeWithoutReading(key)
-      return checked(text, path: fullPath(key), place: .variable(own))
+      return checked(text, isText, path: fullPath(key), place: .variable(own))
     }
     let inner = section(key)
     let variable = inner.entry("env")
@@ -133,23 +137,35 @@ extension ConfigurationSection {
         reading.mistake(variable, "the variable \(name) is not set", "set it, or name another")
         return nil
       }
-      return checked(text, path: inner.path, place: variable.place)
+      return checked(text, isText, path: inner.path, place: variable.place)
     }
     if let file, let path = file.string() {
       guard let bytes = reading.sources.readFile(path) else {
         reading.mistake(file, "the file cannot be read", "name a file that the server's user may read")
         return nil
       }
-      return checked(String(decoding: bytes, as: UTF8.self), path: inner.path, place: file.place)
+      return checked(String(decoding: bytes, as: UTF8.self), isText, path: inner.path, place: file.place)
     }
     if !reading.survey { reading.mistake(inner.path, inner.here, "the secret is missing", remedy) }
     return nil
   }
 
-  private func checked(_ text: String, path: String, place: ConfigurationMistake.Place) -> Secret? {
+  /// Whether the secret is written, in the file or by its variable.
+  func hasSecret(_ key: String) -> Bool {
+    let own = "BRAMLEY_" + fullPath(key).replacing(".", with: "_").uppercased()
+    return reading.variable(own) != nil || section(key).isPresent
+  }
+
+  /// Whether only the keys are wanted.
+  var survey: Bool { reading.survey }
+
+  private func checked(
+    _ text: String, _ isText: Bool, path: String, place: ConfigurationMistake.Place
+  ) -> Secret? {
     let trimmed = text.utf8.drop { $0 <= 0x20 }.reversed().drop { $0 <= 0x20 }.reversed()
-    // The value becomes a header field: visible ASCII alone.
-    guard !trimmed.isEmpty, trimmed.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+    // Most values become a header field: visible ASCII alone.
+    let isVisible = { (octet: UInt8) in octet > 0x20 && octet < 0x7F }
+    guard !trimmed.isEmpty, isText || trimmed.allSatisfy(isVisible) else {
       reading.mistake(
         path, place, "the secret is empty or has blanks inside", "give the key and nothing else")
       return nil

@@ -17,6 +17,9 @@ package struct Failure: Error, Sendable, Equatable {
   package var providerType: String?
   /// What the log is told and the client is not.
   package var diagnosis: String?
+  /// `error` of an error in OAuth's form (RFC 6749 §5.2), as Supabase Auth says what is wrong with an identity
+  /// token; nil for any other.
+  package var oauthError: String?
   /// The problem's type, a URI; one that is `about:blank` says no more than the status.
   package var problemType = "about:blank"
 

@@ -19,7 +19,7 @@ package final class Metrics: Sendable {
   package let statuses = CounterFamily(
     label: "status",
     values: [
-      200, 201, 204, 400, 401, 403, 404, 405, 413, 415, 422, 429, 500, 502, 503, 504, 529,
+      200, 201, 202, 204, 302, 303, 400, 401, 403, 404, 405, 413, 415, 422, 429, 500, 502, 503, 504, 529,
     ].map { String($0) })
   /// Answers by route template.
   package let routes: CounterFamily

@@ -19,6 +19,8 @@ struct Exchange: Sendable {
   let started: Int64
   /// The template of the route, once it is known.
   var route: String?
+  /// What stands in the path where the template has its parameter.
+  var parameter: String?
   /// The code of the error that was answered.
   var code: ErrorCode?
   /// The first octets of the key's id, once the evidence was verified.

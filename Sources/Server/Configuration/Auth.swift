@@ -1,0 +1,104 @@
+package import Accounts
+
+extension Configuration {
+  /// `auth`: accounts.
+  package struct Auth: Sendable, Equatable {
+    /// Where a browser is sent that has nowhere else to go; nil for the first audience.
+    package var siteURL: String?
+    /// Where a browser may be sent with a code (RULES §3.1).
+    package var redirects = RedirectList()
+    /// Whether somebody may have an account without an identity.
+    package var anonymous = true
+    /// Whether anybody new is let in.
+    package var signUps = true
+    /// Whether users may link and unlink identities.
+    package var manualLinking = true
+    /// How long an access token lives, seconds.
+    package var accessTokenLifetime: Int64 = 3_600
+    /// `iss` of access tokens; nil for the first audience and `/auth/v1`.
+    package var issuer: String?
+    /// From the opening of a session on, seconds; nil without end.
+    package var sessionLifetime: Int64?
+    /// Since the last refresh, seconds; nil without end.
+    package var sessionInactivity: Int64?
+    /// RULES §3.5.
+    package var bindRefresh = RefreshBinding.prefer
+    /// RULES §3.11: whether an address that Apple verified finds the one user who has it.
+    package var emailMatching = false
+    /// How old a sign-in may be for what is sensitive, seconds (RULES §3.2).
+    package var stepUpMaximumAge: Int64 = 300
+    /// What keeps the keys and tokens in the database sealed; the first seals, all open.
+    package var sealingKeys: [SealingKey] = []
+    /// `apple`; nil without Sign in with Apple.
+    package var apple: Apple?
+    /// Anonymous sign-ups an address may make an hour; wide, since many phones share a carrier's address.
+    package var anonymousPerHour: Int64 = 300
+    /// Refreshes a session may ask for a minute.
+    package var refreshesPerMinute: Int64 = 60
+
+    package init() {}
+  }
+}
+
+extension Configuration.Auth {
+  /// A key that seals what is kept in the database.
+  package struct SealingKey: Sendable, Equatable {
+    /// Stands beside what it sealed.
+    package var name: String
+    /// 32 octets, in base64 or hexadecimal digits.
+    package var key: Secret
+
+    package init(name: String, key: Secret) {
+      self.name = name
+      self.key = key
+    }
+  }
+
+  /// Sign in with Apple.
+  package struct Apple: Sendable, Equatable {
+    /// How identity tokens for a client are made: by an app, or in a browser.
+    package enum ClientKind: String, Sendable, CaseIterable {
+      case native
+      case web
+    }
+
+    /// An audience of identity tokens.
+    package struct Client: Sendable, Equatable {
+      /// A bundle id, or a Services ID.
+      package var id: String
+      package var kind: ClientKind
+
+      package init(id: String, kind: ClientKind) {
+        self.id = id
+        self.kind = kind
+      }
+    }
+
+    package var teamID: String
+    /// The key of Sign in with Apple; nil where codes are not exchanged and nothing is revoked.
+    package var keyID: String?
+    /// Its `.p8`.
+    package var privateKey: Secret?
+    package var clients: [Client]
+    /// Apple named the second one in June 2025, for a day.
+    package var issuers = ["https://appleid.apple.com", "https://account.apple.com"]
+    /// Whether a nonce that the client made itself is refused (RULES §2.1).
+    package var requireChallenge = false
+
+    package init(teamID: String, clients: [Client]) {
+      self.teamID = teamID
+      self.clients = clients
+    }
+
+    /// The first one for browsers.
+    package var webClient: Client? { clients.first { $0.kind == .web } }
+  }
+}
+
+extension Configuration {
+  /// `auth.issuer`, or what stands for it.
+  package var accountsIssuer: String { auth?.issuer ?? accountsURL }
+
+  /// Where the accounts' routes are, as clients see them.
+  package var accountsURL: String { (attest.audiences.first ?? "http://\(listen)") + "/auth/v1" }
+}

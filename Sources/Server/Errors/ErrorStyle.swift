@@ -1,0 +1,93 @@
+import BramleyAPI
+import Encodings
+import HTTPMessages
+
+/// How an error is written.
+enum ErrorStyle: Sendable {
+  /// RFC 9457 problem details.
+  case problem
+  /// Anthropic's envelope.
+  case anthropic
+  /// As Supabase Auth writes it.
+  case supabase
+
+  /// What belongs below a path even where no route is.
+  static func of(path: Substring) -> ErrorStyle {
+    if path.hasPrefix("/ai/anthropic/") { return .anthropic }
+    return path.hasPrefix("/auth/v1/") ? .supabase : .problem
+  }
+
+  /// The answer. `version` is of interest to ``supabase`` alone.
+  func response(
+    _ failure: Failure, requestID: String, version: SupabaseVersion = .initial
+  ) -> HTTPResponse {
+    var fields = failure.fields
+    // RFC 9110 §15.5.2: a 401 says which scheme is asked for.
+    if failure.status == 401, fields["www-authenticate"] == nil {
+      fields["www-authenticate"] = self == .supabase ? "Bearer" : "AppAttest"
+    }
+    let body: HTTPBody
+    switch self {
+    case .problem:
+      fields["content-type"] = "application/problem+json"
+      body = HTTPBody(failure.problem(requestID: requestID).bytes)
+    case .anthropic:
+      fields["content-type"] = "application/json"
+      fields["request-id"] = requestID
+      body = HTTPBody(failure.anthropic(requestID: requestID).bytes)
+    case .supabase:
+      fields["content-type"] = "application/json"
+      body = HTTPBody(failure.supabase(version).bytes)
+    }
+    return HTTPResponse(status: failure.status, fields: fields, body: body)
+  }
+
+  /// Adds what every answer has, also one that is no error.
+  func finish(_ response: inout HTTPResponse, for request: HTTPRequest) {
+    guard self == .supabase, SupabaseVersion(request) == .since2024 else { return }
+    response.fields[SupabaseVersion.field] = SupabaseVersion.date
+  }
+}
+
+/// The version of Supabase Auth's API that a request asks for. Its clients read errors by the version that the
+/// answer names, and one of them reads no other than the newer.
+enum SupabaseVersion: Sendable {
+  case initial
+  /// From 2024-01-01 on: `code` is the error's name.
+  case since2024
+
+  static let field = "x-supabase-api-version"
+  static let date = "2024-01-01"
+
+  init(_ request: HTTPRequest) {
+    guard let asked = request.fields[Self.field], asked.utf8.count == 10,
+      RFC3339.seconds(asked + "T00:00:00Z") != nil
+    else {
+      self = .initial
+      return
+    }
+    // Dates of this form are ordered as their octets are.
+    self = Array(asked.utf8).lexicographicallyPrecedes(Self.date.utf8) ? .initial : .since2024
+  }
+}
+
+extension Failure {
+  /// The error as Supabase Auth writes it. What is wrong with an identity token has OAuth's members before the
+  /// others, as some of its clients show them.
+  func supabase(_ version: SupabaseVersion) -> JSONValue {
+    let head: [(String, JSONValue)]
+    if let oauthError {
+      head = [
+        ("error", .string(oauthError)), ("error_description", .string(message)),
+        ("code", .string(code.rawValue)), ("message", .string(message)),
+      ]
+    } else if version == .since2024 {
+      head = [("code", .string(code.rawValue)), ("message", .string(message))]
+    } else {
+      head = [
+        ("code", .integer(status)), ("error_code", .string(code.rawValue)), ("msg", .string(message)),
+      ]
+    }
+    return .object(head + members.map { ($0.name, $0.value) })
+  }
+}

@@ -1,0 +1,104 @@
+import Accounts
+import Testing
+
+@testable import Server
+
+private func read(_ auth: String, _ variables: [String: String] = [:], environment: String = "production")
+  throws(ConfigurationMistakes) -> Configuration
+{
+  let text = """
+    {
+      "environment": "\(environment)",
+      "attest": {
+        "audiences": ["https://api.example.com"], "apps": [{ "app_id": "ABCDE12345.com.example.app" }]
+      },
+      "auth": \(auth)
+    }
+    """
+  return try Configuration.read(
+    ConfigurationSources(
+      text: Array(text.utf8), variables: variables,
+      readFile: { $0 == "/key.p8" ? Array("-----BEGIN PRIVATE KEY-----\nMIG\n".utf8) : nil }))
+}
+
+private func mistakes(_ auth: String, _ variables: [String: String] = [:]) -> [String] {
+  do {
+    _ = try read(auth, variables)
+    return []
+  } catch {
+    return error.mistakes.map(\.path)
+  }
+}
+
+private let key = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+
+@Suite struct AuthSectionTests {
+  @Test("without the section there are no accounts, with an empty one the defaults hold")
+  func defaults() throws {
+    #expect(Configuration().auth == nil)
+    let configuration = try read("{}")
+    #expect(configuration.auth == Configuration.Auth())
+    #expect(configuration.accountsIssuer == "https://api.example.com/auth/v1")
+    #expect(configuration.auth?.bindRefresh == .prefer)
+  }
+
+  @Test("a whole section is read")
+  func whole() throws {
+    let configuration = try read(
+      """
+      {
+        "site_url": "https://example.com", "redirects": ["com.example.app://*", "https://example.com/in"],
+        "anonymous": false, "sign_ups": false, "manual_linking": false, "access_token_lifetime": 300,
+        "issuer": "https://id.example.com", "session_lifetime": 86400, "session_inactivity": 3600,
+        "bind_refresh": "require", "email_matching": true, "step_up_maximum_age": 60,
+        "sealing": {
+          "current": { "name": "b", "key": { "env": "SEAL" } },
+          "previous": { "name": "a", "key": { "env": "SEAL" } }
+        },
+        "apple": {
+          "team_id": "ABCDE12345", "key_id": "KEY1234567", "private_key": { "file": "/key.p8" },
+          "clients": [{ "id": "com.example.app" }, { "id": "com.example.web", "kind": "web" }],
+          "issuers": ["https://appleid.apple.com"], "require_challenge": true
+        },
+        "limits": { "anonymous_per_hour": 5, "refreshes_per_minute": 7 }
+      }
+      """, ["SEAL": key])
+    let auth = try #require(configuration.auth)
+    #expect(configuration.accountsIssuer == "https://id.example.com")
+    #expect(configuration.accountsURL == "https://api.example.com/auth/v1")
+    #expect(!auth.anonymous && !auth.signUps && !auth.manualLinking && auth.emailMatching)
+    #expect(auth.sealingKeys.map(\.name) == ["b", "a"])
+    #expect(auth.apple?.privateKey?.value.hasPrefix("-----BEGIN PRIVATE KEY-----\nMIG") == true)
+    #expect(auth.apple?.webClient?.id == "com.example.web")
+    #expect(auth.apple?.clients.first?.kind == .native)
+    #expect(auth.sessionLifetime == 86_400 && auth.anonymousPerHour == 5 && auth.refreshesPerMinute == 7)
+  }
+
+  @Test("production keeps no token of Apple's in clear")
+  func sealing() {
+    let apple = """
+      { "apple": { "team_id": "ABCDE12345", "key_id": "KEY1234567", "private_key": { "file": "/key.p8" },
+        "clients": [{ "id": "com.example.app" }] } }
+      """
+    #expect(mistakes(apple) == ["auth.sealing.current"])
+  }
+
+  @Test("every mistake is named")
+  func mistaken() {
+    #expect(mistakes(#"{ "access_token_lifetime": 299 }"#) == ["auth.access_token_lifetime"])
+    #expect(
+      mistakes(#"{ "apple": { "key_id": "KEY1234567" } }"#) == [
+        "auth.apple.team_id", "auth.apple.clients", "auth.apple",
+      ])
+    #expect(
+      mistakes(#"{ "apple": { "team_id": "short", "clients": [{ "kind": "native" }] } }"#)
+        == ["auth.apple.clients[0].id", "auth.apple.team_id", "auth.apple.clients"])
+    #expect(mistakes(#"{ "redirects": ["http://example.com/in"] }"#) == ["auth.redirects[0]"])
+    #expect(mistakes(#"{ "redirects": ["https://*.example.com/in"] }"#) == ["auth.redirects[0]"])
+    #expect(mistakes(#"{ "site_url": "example.com" }"#) == ["auth.site_url"])
+    let short = #"{ "sealing": { "current": { "name": "a", "key": { "env": "SEAL" } } } }"#
+    #expect(mistakes(short, ["SEAL": "short"]) == ["auth.sealing.current.key"])
+    #expect(mistakes(short, ["SEAL": key]) == [])
+    #expect(mistakes(#"{ "jwt_secret": "x" }"#) == ["auth.jwt_secret"])
+  }
+}
