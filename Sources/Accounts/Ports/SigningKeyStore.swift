@@ -3,9 +3,11 @@
 package protocol SigningKeyStore: Sendable {
   /// Every key that is published at `now`; makes `fresh` the first one when there is none (insert-or-reuse).
   func signingKeys(fresh: StoredSigningKey, now: Int64) async throws -> [StoredSigningKey]
-  /// Adds `next`, which signs from its `activeFrom` on, and forgets those that no token can be signed with any
-  /// more. False when another node added one since `newest` was read.
-  func rotate(to next: StoredSigningKey, after newest: String, now: Int64) async throws -> Bool
+  /// Adds `next`, which signs from its `activeFrom` on; the key `newest`, which signs until then, is published
+  /// until `keepUntil`. Forgets those whose time is over. False, and nothing changed, when another node added
+  /// one since `newest` was read.
+  func rotate(to next: StoredSigningKey, after newest: String, keepUntil: Int64, now: Int64) async throws
+    -> Bool
   /// The secrets of refresh tokens, newest first; `fresh` becomes the first when there is none.
   func refreshSecrets(fresh: [UInt8]) async throws -> [RefreshSecret]
 }
