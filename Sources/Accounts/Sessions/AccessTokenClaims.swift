@@ -1,0 +1,66 @@
+package import Encodings
+
+/// What an access token says of a user's session: Supabase's claims, and `auth_time`, `acr` and `attested` beside
+/// them (RULES §3.3, §1.7).
+package struct AccessTokenClaims: Sendable, Equatable {
+  /// Octets that the whole token may have (RULES §3.9).
+  package static let limit = 4_096
+  /// Octets of the longest signing input's other parts: the header with its `kid`, the signature and two dots.
+  private static let frame = 216
+
+  package var issuer: String
+  package var user: User
+  package var session: Session
+  /// Seconds since 1970.
+  package var issuedAt: Int64
+  package var expiresAt: Int64
+
+  /// - Parameters:
+  ///   - lifetime: seconds.
+  ///   - now: milliseconds since 1970.
+  package init(issuer: String, _ open: OpenSession, lifetime: Int64, now: Int64) {
+    self.issuer = issuer
+    user = open.user
+    session = open.session
+    issuedAt = now / 1_000
+    expiresAt = issuedAt.saturatingAdd(lifetime)
+  }
+
+  /// Authentication context class (OIDC Core §2): `0` for a session that nobody signed in to, `1` for one that an
+  /// identity provider vouched for.
+  package var contextClass: String { session.methods.contains { $0.method == "oauth" } ? "1" : "0" }
+
+  /// The claims.
+  package var json: JSONValue {
+    [
+      "iss": .string(issuer), "sub": .string(user.id.description), "aud": "authenticated",
+      "exp": .integer(expiresAt), "iat": .integer(issuedAt), "email": .string(user.email ?? ""), "phone": "",
+      "app_metadata": user.appMetadata, "user_metadata": user.userMetadata, "role": "authenticated",
+      "aal": "aal1",
+      "amr": .array(
+        session.methods.map {
+          ["method": .string($0.method), "timestamp": .integer($0.timestamp)]
+        }),
+      "session_id": .string(session.id.description), "is_anonymous": .bool(user.isAnonymous),
+      "auth_time": .integer(session.authTime), "acr": .string(contextClass),
+      "attested": .bool(session.keyID != nil),
+    ]
+  }
+
+  /// Whether a token of these claims is no longer than `limit`.
+  package var fits: Bool { (json.bytes.count * 4 + 2) / 3 + Self.frame <= Self.limit }
+}
+
+extension User {
+  /// Whether every session of the user has a token of the size that is allowed (RULES §3.9), whatever the issuer.
+  package var fitsToken: Bool {
+    let methods = [AuthenticationMethod](
+      repeating: AuthenticationMethod(method: "anonymous", timestamp: 9_999_999_999),
+      count: Session.methodLimit)
+    let session = Session(
+      id: id, userID: id, createdAt: 0, refreshedAt: 0, authTime: 9_999_999_999, methods: methods)
+    let issuer = String(repeating: "i", count: 100)
+    let open = OpenSession(user: self, session: session)
+    return AccessTokenClaims(issuer: issuer, open, lifetime: 3_600, now: 9_999_999_999_000).fits
+  }
+}
