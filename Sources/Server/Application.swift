@@ -27,9 +27,10 @@ struct Application {
     let challenges = ChallengeKeys(environment)
     let keys = KeyCache(environment.keys)
     let verifier = EvidenceVerifier(configuration, challenges: challenges, keys: keys)
+    let owed = OwedSettlements(environment.ledger)
     let admitter = Admitter(
       environment: environment, plan: ChargePlan(configuration: configuration, zone: zone),
-      expectation: attest.expectation, keys: keys, metrics: metrics, log: log)
+      expectation: attest.expectation, keys: keys, owed: owed, metrics: metrics, log: log)
     let live = LiveReservations(environment.ledger)
     let health = ProviderHealth()
     let hour: Int64 = 3_600_000_000_000
@@ -63,7 +64,10 @@ struct Application {
     self.endpoints = endpoints
     self.metrics = metrics
     self.log = log
-    jobs = Jobs(environment: environment, challenges: challenges, live: live, metrics: metrics, log: log).all
+    jobs =
+      Jobs(
+        environment: environment, challenges: challenges, live: live, owed: owed, metrics: metrics, log: log
+      ).all
   }
 
   /// The routes of providers, each with its path there.

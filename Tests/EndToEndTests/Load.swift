@@ -12,6 +12,8 @@ actor Traffic: HTTPHandler {
   private(set) var answered: [HTTPRequest] = []
   private(set) var unanswered: [String: HTTPRequest] = [:]
   private(set) var refused: [Int] = []
+  /// Refusals with 503 that lack their code or say not when to come again.
+  private(set) var unclear: [String] = []
 
   init(_ network: HTTPClient) { self.network = network }
 
@@ -26,6 +28,12 @@ actor Traffic: HTTPHandler {
     let body = try await response.body.collect(upTo: 1 << 20)
     unanswered[name] = nil
     if response.status == 200 { answered.append(sent) } else { refused.append(response.status) }
+    if response.status == 503 {
+      let text = String(decoding: body, as: UTF8.self)
+      if response.fields["retry-after"] == nil || !text.contains("\"code\":\"unavailable\"") {
+        unclear.append(text)
+      }
+    }
     response.body = HTTPBody(body)
     return response
   }

@@ -19,7 +19,7 @@ final class Nodes {
   private let upstream: HTTPServer
   private let config: String
 
-  init(database: String) async throws {
+  init(database: String, statementTimeout: Int = 10) async throws {
     loops = try EventLoopGroup(loops: 1)
     let provider = SimulatedAnthropic(
       apiKey: Self.key, now: { WallClock.seconds },
@@ -36,7 +36,7 @@ final class Nodes {
     config = try folder.write(
       """
       {
-        "admin": { "listen": "127.0.0.1:0" }, "database": { "url": { "env": "DATABASE" } },
+        "admin": { "listen": "127.0.0.1:0" }, "database": { "url": { "env": "DATABASE" }, "statement_timeout": \(statementTimeout) },
         "attest": {
           "audiences": ["\(bases[0])", "\(bases[1])"],
           "apps": [{ "app_id": "SIMULATED0.com.example.bramley", "environments": ["development", "production"] }],

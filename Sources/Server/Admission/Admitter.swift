@@ -10,6 +10,7 @@ struct Admitter: Sendable {
   let plan: ChargePlan
   let expectation: KeyExpectation
   let keys: KeyCache
+  let owed: OwedSettlements
   let metrics: Metrics
   let log: ApplicationLog
 
@@ -51,11 +52,14 @@ struct Admitter: Sendable {
   /// After a commit of which nobody knows whether it was made: the call is not made, so what it may have
   /// reserved is released by its id (RULES §5.5).
   private func release(_ id: [UInt8]) {
-    let environment = environment
+    let (environment, owed) = (environment, owed)
     environment.background {
-      // Where this fails as well, the sweep ends the reservation.
-      _ = try? await environment.ledger.settle(
-        Settlement(id: id, outcome: .released(giveBackCount: false), now: environment.now()))
+      let release = Settlement(id: id, outcome: .released(giveBackCount: false), now: environment.now())
+      do {
+        try await environment.ledger.settle(release)
+      } catch {
+        _ = await owed.add(release)
+      }
     }
   }
 

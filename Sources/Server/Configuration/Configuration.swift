@@ -28,6 +28,11 @@ package struct Configuration: Sendable, Equatable {
   package var data = "bramley-data"
   /// `database.url`: the PostgreSQL server; nil for SQLite in `data`.
   package var databaseURL: Secret?
+  /// `database.connections`: how many a node opens for transactions; its ledger has one more.
+  package var databaseConnections = 8
+  /// `database.statement_timeout`: the longest that a statement may run, seconds; a lock is waited for half as
+  /// long.
+  package var databaseStatementTimeout: Int64 = 10
   /// `trusted_proxies`: peers whose X-Forwarded-For is believed.
   package var trustedProxies: [AddressBlock] = []
   /// `time_zone`: whose midnight ends a day's quota.

@@ -54,6 +54,10 @@ extension Configuration {
     }
     let database = root.section("database")
     if database.isPresent { out.databaseURL = databaseURL(database) }
+    if let value = database.entry("connections")?.integer(1...200) { out.databaseConnections = Int(value) }
+    if let value = database.entry("statement_timeout")?.integer(1...300) {
+      out.databaseStatementTimeout = value
+    }
     database.finish()
     if let entry = root.entry("trusted_proxies") { out.trustedProxies = proxies(entry) }
     if let entry = root.entry("time_zone"), let value = entry.string() {

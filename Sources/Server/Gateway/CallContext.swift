@@ -9,6 +9,7 @@ struct CallContext: Sendable {
   let metrics: Metrics
   let log: ApplicationLog
   let live: LiveReservations
+  let owed: OwedSettlements
   let health: ProviderHealth
   /// The reservation.
   let id: [UInt8]
@@ -25,8 +26,8 @@ struct CallContext: Sendable {
   /// Milliseconds since the start.
   var elapsed: Int64 { max(0, (environment.uptime() - started) / 1_000_000) }
 
-  /// Ends the reservation. The task of a client that left is cancelled, and a database may fail once: what
-  /// cannot be written now is tried again in the background, and at last the sweep books the whole hold.
+  /// Ends the reservation. The task of a client that left is cancelled, and a database may be away for a while:
+  /// what cannot be written now is tried again until it can, and at last the sweep books the whole hold.
   ///
   /// - Parameter alarms: what goes with it; a cost above the reserve closes the model in the same step.
   func settle(
@@ -61,9 +62,10 @@ struct CallContext: Sendable {
         do {
           try await environment.ledger.settle(row)
         } catch {
+          let isKept = await owed.add(row)
           metrics.alarms[Metrics.Alarm.settlement].add()
           log.error(
-            "settlement_failed",
+            isKept ? "settlement_delayed" : "settlement_failed",
             [
               ("request_id", .string(requestID)), ("cost", .integer(settlement.cost)),
               ("error", .string("\(error)")),

@@ -7,6 +7,7 @@ struct Jobs: Sendable {
   let environment: Environment
   let challenges: ChallengeKeys
   let live: LiveReservations
+  let owed: OwedSettlements
   let metrics: Metrics
   let log: ApplicationLog
 
@@ -15,7 +16,12 @@ struct Jobs: Sendable {
       job("renew_leases", every: 60, on: .everyNode) { [self] in
         _ = await renew()
       },
+      job("settle_owed", every: 3, on: .everyNode) { [self] in
+        let taken = await owed.pay()
+        if taken > 0 { log.info("settlements_caught_up", [("count", .integer(taken))]) }
+      },
       job("sweep_reservations", every: 60) { [self] in
+        _ = await owed.pay()
         // First its own: a clock that stepped forward, or a machine that slept, ended every lease at once.
         guard await renew() == 0 else { return }
         let swept = try await environment.ledger.sweep(now: environment.now())

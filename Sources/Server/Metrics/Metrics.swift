@@ -6,7 +6,7 @@ package final class Metrics: Sendable {
   package enum Alarm {
     /// The database did not answer: requests are refused.
     static let storage = "storage"
-    /// A settlement could not be written; the sweep will book the whole hold.
+    /// A settlement could not be written; it is tried again, and at last the sweep books the whole hold.
     static let settlement = "settlement"
     /// These, and those of ``ProxyAlarm``.
     static let names = [

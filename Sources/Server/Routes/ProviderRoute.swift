@@ -66,7 +66,7 @@ struct ProviderRoute: Endpoint {
     }
     let context = CallContext(
       environment: environment, metrics: admitter.metrics, log: admitter.log, live: live,
-      health: health, id: exchange.id, requestID: exchange.requestID, route: path,
+      owed: admitter.owed, health: health, id: exchange.id, requestID: exchange.requestID, route: path,
       provider: target.provider.name, model: call.model, keyID: admitted.keyID, userID: admitted.userID,
       startedAt: exchange.startedAt, started: exchange.started)
     let running = ProviderCall(call, target: target, context: context)

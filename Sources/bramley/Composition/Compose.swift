@@ -56,9 +56,7 @@ struct Compose: Sendable {
       keys: SQLDeviceKeyStore(database),
       ledger: SQLAdmissionLedger(database),
       debugTokens: SQLDebugTokenStore(database),
-      isReady: { [database] in
-        (try? await database.read { try $0.first("select 1") { $0.bool(0) } ?? false }) ?? false
-      },
+      isReady: { [database] in await database.isReady() },
       upstream: upstream)
   }
 

@@ -9,7 +9,10 @@ enum DatabasePlace: Sendable, Equatable {
 
   init(_ configuration: Configuration) {
     if let url = configuration.databaseURL {
-      self = .server(PostgresSettings(url: url.value))
+      var settings = PostgresSettings(url: url.value)
+      settings.connections = configuration.databaseConnections
+      settings.statementTimeout = Int32(clamping: configuration.databaseStatementTimeout * 1_000)
+      self = .server(settings)
     } else {
       self = .directory(DataDirectory(path: configuration.data))
     }

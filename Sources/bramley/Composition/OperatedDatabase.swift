@@ -44,7 +44,11 @@ struct OperatedDatabase {
       database.close()
       withExtendedLifetime(claim) {}
     }
-    return try await body(database)
+    do {
+      return try await body(database)
+    } catch let error as DatabaseError {
+      throw CommandFailure(message: "\(place.name): \(error)")
+    }
   }
 
   /// Opens it for the body without changing anything, and closes it. Throws where its schema is older than
@@ -59,11 +63,15 @@ struct OperatedDatabase {
       database.close()
       withExtendedLifetime(claim) {}
     }
-    if !anySchema, !(try await Migrator(Schema.migrations).pending(database)).isEmpty {
-      throw CommandFailure(
-        message: "the schema of \(place.name) is older than this program: run bramley migrate first")
+    do {
+      if !anySchema, !(try await Migrator(Schema.migrations).pending(database)).isEmpty {
+        throw CommandFailure(
+          message: "the schema of \(place.name) is older than this program: run bramley migrate first")
+      }
+      return try await body(database)
+    } catch let error as DatabaseError {
+      throw CommandFailure(message: "\(place.name): \(error)")
     }
-    return try await body(database)
   }
 
   /// Throws where there is none yet.

@@ -39,7 +39,11 @@ struct Migrate: Command {
       database.close()
       withExtendedLifetime(claim) {}
     }
-    Self.tell(try await Schema.migrate(database, now: WallClock.seconds), "applied", console)
+    do {
+      Self.tell(try await Schema.migrate(database, now: WallClock.seconds), "applied", console)
+    } catch let error as DatabaseError {
+      throw CommandFailure(message: "\(operated.place.name): \(error)")
+    }
     return .success
   }
 
