@@ -60,6 +60,7 @@ let package = Package(
     target("AppAttest", ["Cryptography", "Encodings"]),
     target("Accounts", ["Cryptography", "Encodings"]),
     target("Gateway", ["Encodings", "HTTPMessages"]),
+    target("SignInWithApple", ["Cryptography", "Encodings", "HTTPMessages"]),
     target("Admission", ["AppAttest", "Gateway"]),
 
     // Application.
@@ -68,7 +69,7 @@ let package = Package(
       "Server",
       [
         "Accounts", "Admission", "AppAttest", "BramleyAPI", "Cryptography", "Encodings", "Gateway",
-        "HTTPMessages",
+        "HTTPMessages", "SignInWithApple",
       ]),
     target("AppleSimulator", ["AppAttest", "BramleyAPI", "Cryptography", "Encodings", "HTTPMessages"]),
     target("BramleyClient", ["BramleyAPI", "Encodings", "HTTPMessages"]),
@@ -76,8 +77,8 @@ let package = Package(
       name: "bramley",
       dependencies: [
         "Accounts", "Admission", "AppAttest", "AppleSimulator", "BramleyAPI", "BramleyClient",
-        "Cryptography", "Encodings", "Gateway", "HTTPMessages", "SQL", "Server", "Stores", "System",
-        "Transport",
+        "Cryptography", "Encodings", "Gateway", "HTTPMessages", "SQL", "Server", "SignInWithApple", "Stores",
+        "System", "Transport",
       ],
       swiftSettings: settings),
 
@@ -94,14 +95,17 @@ let package = Package(
     test("Gateway", ["Encodings", "HTTPMessages"]),
     test("Admission", ["AppAttest", "Gateway"]),
     test("Accounts", ["Cryptography", "Encodings"]),
+    test("SignInWithApple", ["Cryptography", "Encodings", "HTTPMessages"]),
     test("Stores", ["Accounts", "Admission", "AppAttest", "Encodings", "Gateway", "SQL", "System"]),
     test(
       "Server",
       [
         "Accounts", "Admission", "AppAttest", "AppleSimulator", "BramleyAPI", "BramleyClient",
-        "Cryptography", "Encodings", "Gateway", "HTTPMessages", "SQL", "Stores", "System",
+        "Cryptography", "Encodings", "Gateway", "HTTPMessages", "SQL", "SignInWithApple", "Stores", "System",
       ]),
-    test("AppleSimulator", ["AppAttest", "BramleyAPI", "Cryptography", "Encodings", "HTTPMessages"]),
+    test(
+      "AppleSimulator",
+      ["AppAttest", "BramleyAPI", "Cryptography", "Encodings", "HTTPMessages", "SignInWithApple"]),
     test(
       "BramleyClient",
       ["AppleSimulator", "BramleyAPI", "Cryptography", "Encodings", "HTTPMessages"]),
@@ -125,7 +129,7 @@ if Context.environment["BRAMLEY_FUZZ"] != nil {
     .executableTarget(
       name: "BramleyFuzz",
       dependencies: [
-        "AppAttest", "Cryptography", "Encodings", "Gateway", "HTTPMessages", "Transport",
+        "AppAttest", "Cryptography", "Encodings", "Gateway", "HTTPMessages", "SignInWithApple", "Transport",
       ],
       path: "Fuzz/Sources", swiftSettings: settings))
 }
