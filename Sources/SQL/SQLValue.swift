@@ -5,6 +5,8 @@ package enum SQLValue: Sendable, Equatable {
   case real(Double)
   case text(String)
   case blob([UInt8])
+  /// The 16 octets of a UUID: on SQLite a blob, on PostgreSQL of the type `uuid`.
+  case uuid([UInt8])
   /// Arrays, for PostgreSQL alone.
   case integers([Int64])
   case texts([String])

@@ -24,8 +24,6 @@ package struct Environment: Sendable {
   package var keys: any DeviceKeyStore
   package var ledger: any AdmissionLedger
   package var debugTokens: any DebugTokenStore
-  /// What accounts need; nil where there are none.
-  package var accounts: AccountEnvironment?
   /// Whether the database answers.
   package var isReady: @Sendable () async -> Bool
   /// The providers: an HTTP client in the executable. It says what went wrong by `HTTPClientError`; of any
@@ -38,7 +36,7 @@ package struct Environment: Sendable {
     background: @escaping @Sendable (@escaping @Sendable () async -> Void) -> Void,
     offload: @escaping @Sendable (@escaping @Sendable () -> RegistrationVerdict) async -> RegistrationVerdict,
     log: @escaping @Sendable (String) -> Void, zone: [UInt8], keys: any DeviceKeyStore,
-    ledger: any AdmissionLedger, debugTokens: any DebugTokenStore, accounts: AccountEnvironment? = nil,
+    ledger: any AdmissionLedger, debugTokens: any DebugTokenStore,
     isReady: @escaping @Sendable () async -> Bool, upstream: any HTTPHandler
   ) {
     self.configuration = configuration
@@ -52,7 +50,6 @@ package struct Environment: Sendable {
     self.keys = keys
     self.ledger = ledger
     self.debugTokens = debugTokens
-    self.accounts = accounts
     self.isReady = isReady
     self.upstream = upstream
   }

@@ -34,7 +34,10 @@ package enum SignInRule {
     let verdict = try facts.token.judge(signIn.assertion, .signIn, bearer: nil, now: signIn.now)
     if let user = facts.user, let identity = facts.identity {
       try user.mayEnter(at: signIn.now)
-      return verdict == .again ? .again : .signIn(user, identity)
+      guard verdict == .again else { return .signIn(user, identity) }
+      // The identity may have become another user's since.
+      guard facts.token.opened?.userID == user.id else { throw .tokenUsed }
+      return .again
     }
     // Its session lives, but the identity is gone.
     guard verdict == .fresh else { throw .tokenUsed }

@@ -52,6 +52,19 @@ package enum Profile {
     return user
   }
 
+  /// The user without an identity: mail goes to another one's address where it went to this one's.
+  package static func updated(_ user: User, unlinking identity: Identity, now: Int64) -> User {
+    var user = user
+    user.identities.removeAll { $0.id == identity.id }
+    if user.email != nil, user.email == identity.email {
+      let other = user.identities.first { $0.email != nil }
+      user.email = other?.email
+      if other == nil { user.emailConfirmedAt = nil }
+    }
+    user.updatedAt = now
+    return user
+  }
+
   /// The token's address; nil for none.
   package static func address(_ assertion: IdentityAssertion) -> String? {
     assertion.email.flatMap { $0.isEmpty ? nil : $0 }

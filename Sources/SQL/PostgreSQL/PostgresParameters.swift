@@ -30,6 +30,9 @@ struct PostgresParameters {
       case .blob(let bytes):
         types.append(ObjectID.bytea)
         buffer += bytes
+      case .uuid(let bytes):
+        types.append(ObjectID.uuid)
+        buffer += bytes
       case .integers(let numbers):
         types.append(ObjectID.int8Array)
         array(of: ObjectID.int8, numbers) { $0.append($1) }
@@ -52,6 +55,7 @@ struct PostgresParameters {
     static let bytea: Oid = 17
     static let int8: Oid = 20
     static let text: Oid = 25
+    static let uuid: Oid = 2950
     static let float8: Oid = 701
     static let byteaArray: Oid = 1001
     static let textArray: Oid = 1009

@@ -53,15 +53,20 @@ import CPostgres
     String(decoding: octets(row, column), as: UTF8.self)
   }
 
-  /// The octets of a `bytea`, which comes as `\x` and hexadecimal digits; those of anything else as they are.
+  /// The octets of a `bytea`, which comes as `\x` and hexadecimal digits, and of a `uuid`; those of anything else
+  /// as they are.
   func bytes(_ row: Int32, _ column: Int32) -> [UInt8] {
-    let text = octets(row, column)
-    guard unsafe PQftype(handle, column) == PostgresParameters.ObjectID.bytea, text.count >= 2 else {
-      return Array(text)
+    var text = octets(row, column)
+    var index = 2
+    switch unsafe PQftype(handle, column) {
+    case PostgresParameters.ObjectID.bytea where text.count >= 2: break
+    case PostgresParameters.ObjectID.uuid:
+      text.removeAll { $0 == UInt8(ascii: "-") }
+      index = 0
+    default: return text
     }
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(text.count / 2 - 1)
-    var index = 2
+    bytes.reserveCapacity(text.count / 2)
     while index + 1 < text.count {
       bytes.append(Self.digit(text[index]) << 4 | Self.digit(text[index + 1]))
       index += 2

@@ -25,7 +25,7 @@ import CSQLite
       case .integer(let number): try bind(index, number)
       case .real(let number): try check(unsafe sqlite3_bind_double(handle, index, number))
       case .text(let text): try bind(index, text)
-      case .blob(let bytes): try bind(index, bytes)
+      case .blob(let bytes), .uuid(let bytes): try bind(index, bytes)
       case .integers, .texts, .blobs: throw .failed(code: 0, "SQLite has no arrays")
       }
       index += 1

@@ -5,11 +5,14 @@ package struct Migration: Sendable, Equatable {
   package var name: String
   /// The statements, parted by semicolons.
   package var sql: String
+  /// What follows on PostgreSQL alone.
+  package var postgreSQL: String
 
-  package init(version: Int, name: String, sql: String) {
+  package init(version: Int, name: String, sql: String, postgreSQL: String = "") {
     self.version = version
     self.name = name
     self.sql = sql
+    self.postgreSQL = postgreSQL
   }
 }
 
@@ -36,6 +39,9 @@ package struct Migrator: Sendable {
       try transaction.script(Self.tables)
       for migration in missing {
         try transaction.script(migration.sql)
+        if transaction.dialect == .postgreSQL, !migration.postgreSQL.isEmpty {
+          try transaction.script(migration.postgreSQL)
+        }
         try transaction.execute(
           "insert into schema_versions (version, name, applied_at) values ($1, $2, $3)",
           [.integer(Int64(migration.version)), .text(migration.name), .integer(now)])

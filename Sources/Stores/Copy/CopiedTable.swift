@@ -8,6 +8,8 @@ struct CopiedTable: Sendable {
       case text
       case blob
       case real
+      /// A blob in the source, which has no such type.
+      case uuid
     }
 
     var name: String
@@ -58,6 +60,22 @@ struct CopiedTable: Sendable {
     }
     key = found.indices.filter { found[$0].key > 0 }.sorted { found[$0].key < found[$1].key }
     guard !key.isEmpty else { throw DatabaseError.failed(code: 0, "\(name) has no primary key") }
+  }
+
+  /// The table with the types of PostgreSQL that SQLite does not tell.
+  func suited(to target: Transaction) throws -> CopiedTable {
+    guard target.dialect == .postgreSQL else { return self }
+    let names = try target.rows(
+      """
+      select column_name from information_schema.columns
+      where table_schema = current_schema() and table_name = $1 and udt_name = 'uuid'
+      """, [.text(name)]
+    ) { $0.string(0) }
+    var table = self
+    for place in columns.indices where names.contains(columns[place].name) {
+      table.columns[place].kind = .uuid
+    }
+    return table
   }
 
   /// The rows after the one with that key, in order, at most `limit`; nil begins with the first.
@@ -120,6 +138,7 @@ struct CopiedTable: Sendable {
         case .text: .text(row.string(place))
         case .blob: .blob(row.bytes(place))
         case .real: .real(row.double(place))
+        case .uuid: .uuid(row.bytes(place))
         }
       }
     }

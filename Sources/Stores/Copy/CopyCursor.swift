@@ -11,6 +11,7 @@ enum CopyCursor {
       case .integer(let number): parts.append("i\(number)")
       case .text(let text): parts.append("t\(Hex.encode(text.utf8))")
       case .blob(let bytes): parts.append("b\(Hex.encode(bytes))")
+      case .uuid(let bytes): parts.append("u\(Hex.encode(bytes))")
       default: return nil
       }
     }
@@ -33,6 +34,9 @@ enum CopyCursor {
       case "b":
         guard let bytes = Hex.decode(rest) else { return nil }
         key.append(.blob(bytes))
+      case "u":
+        guard let bytes = Hex.decode(rest) else { return nil }
+        key.append(.uuid(bytes))
       default: return nil
       }
     }

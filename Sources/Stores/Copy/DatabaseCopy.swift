@@ -78,7 +78,8 @@ package struct DatabaseCopy: Sendable {
       throw Refusal.sourceNotMigrated
     }
     try await Schema.migrate(target, now: now)
-    let tables = try await source.read { try CopiedTable.all($0) }
+    let found = try await source.read { try CopiedTable.all($0) }
+    let tables = try await target.read { transaction in try found.map { try $0.suited(to: transaction) } }
     try await begin(tables, id: id, place: place)
     for table in tables { try await copy(table, progress) }
     var counts: [Count] = []

@@ -7,6 +7,7 @@ package enum Schema {
     Migration(version: 1, name: "keys and ledger", sql: keysAndLedger),
     Migration(version: 2, name: "shared jobs", sql: sharedJobs),
     Migration(version: 3, name: "closed models", sql: closedModels),
+    Migration(version: 4, name: "accounts", sql: accounts, postgreSQL: accountsOnPostgreSQL),
   ]
 
   /// Brings the database to this program's schema; the versions that were applied.

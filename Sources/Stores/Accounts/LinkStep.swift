@@ -1,0 +1,110 @@
+import Accounts
+import Encodings
+import SQL
+
+/// Linking an identity to the bearer's user, and renewing the bearer's session by one (RULES §3.2, §3.3, §3.8).
+struct LinkStep {
+  let signIn: IdentitySignIn
+  let bearer: UUID
+  let transaction: Transaction
+
+  private var assertion: IdentityAssertion { signIn.assertion }
+  private var now: Int64 { signIn.now }
+
+  func link(_ link: IdentityLink) throws -> OpenSession {
+    let facts = try load()
+    switch try LinkRule.decide(link, facts) {
+    case .again:
+      guard let open = facts.bearer, let session = facts.token.opened, session.userID == open.user.id else {
+        throw SignInRefusal.tokenUsed
+      }
+      return OpenSession(user: open.user, session: session)
+    case .link(let open, let authTime):
+      let identity = Profile.identity(signIn, of: open.user.id)
+      let user = Profile.updated(open.user, by: assertion, before: nil, now: now)
+      try UserRows.insert(identity, transaction)
+      try UserRows.update(user, transaction)
+      let session = SignInStep.session(signIn, of: user.id, authTime: authTime)
+      try AuditRows.write(
+        .identityLinked, user: user.id, session: session.id, reason: assertion.provider, now: now, transaction
+      )
+      return try replace(
+        open.session, by: OpenSession(user: user.with(identity), session: session), facts.token)
+    case .reopen(let open, let identity):
+      let entered = try SignInStep.enter(open.user, by: identity, signIn, transaction)
+      try AuditRows.write(
+        .login, user: open.user.id, session: entered.session.id, reason: "linked before", now: now,
+        transaction)
+      return try replace(open.session, by: entered, facts.token)
+    case .conflict(let other):
+      try SwitchTicketRows.insert(
+        SwitchTicket(
+          hash: link.ticketHash, bearer: bearer, provider: assertion.provider, teamID: assertion.teamID,
+          subject: assertion.subject, user: other, issuedAt: assertion.issuedAt,
+          authTime: assertion.authTime(at: now), expiresAt: link.ticketExpiresAt), transaction)
+      try IdentityTokenRows.consume(
+        assertion, facts.token, .conflict, session: nil, bearer: bearer, now: now, transaction)
+      throw SwitchOffered()
+    }
+  }
+
+  /// The identity is another user's, and the ticket is written: a refusal that is to be committed.
+  struct SwitchOffered: Error {}
+
+  func reauthenticate() throws -> OpenSession {
+    let facts = try load()
+    switch try ReauthenticationRule.decide(signIn, bearer: bearer, facts) {
+    case .again(let open): return open
+    case .renew(let open, let identity):
+      let entered = try SignInStep.enter(open.user, by: identity, signIn, transaction)
+      var session = open.session
+      session.authTime = max(session.authTime, assertion.authTime(at: now))
+      session.authenticate("oauth", at: now)
+      session.acknowledgedAt = session.acknowledgedAt ?? now
+      try AccountSessionRows.update(session, transaction)
+      try AuditRows.write(
+        .login, user: open.user.id, session: session.id, reason: "reauthenticated", now: now, transaction)
+      try IdentityTokenRows.consume(
+        assertion, facts.token, .reauthenticate, session: session.id, bearer: bearer, now: now, transaction)
+      return OpenSession(user: entered.user, session: session)
+    }
+  }
+
+  private func load() throws -> LinkRule.Facts {
+    try transaction.lock(names: IdentityTokenRows.names(assertion))
+    let token = try IdentityTokenRows.facts(assertion, transaction)
+    let found = try SignInStep.identity(assertion, transaction)
+    let owner = try AccountSessionRows.userID(bearer, transaction)
+    let users = try UserRows.lock([owner, found?.userID].compactMap { $0 }, transaction)
+    // Its user may have gone, or let go of it, while this step waited.
+    let identity = users.flatMap(\.identities).first { $0.id == found?.id }
+    if found != nil, identity == nil { throw DatabaseError.conflict }
+    var open: OpenSession?
+    if let user = users.first(where: { $0.id == owner }),
+      let session = try AccountSessionRows.locked(bearer, of: user.id, transaction)
+    {
+      open = OpenSession(user: user, session: session)
+    }
+    var isTaken = false
+    if let user = open?.user, user.email == nil, identity == nil, let email = Profile.address(assertion) {
+      isTaken = try UserRows.isTaken(email, but: user.id, transaction)
+    }
+    return LinkRule.Facts(token: token, bearer: open, identity: identity, isAddressTaken: isTaken)
+  }
+
+  /// Writes the new session and makes it the bearer's successor.
+  private func replace(
+    _ old: Session, by new: OpenSession, _ token: TokenFacts
+  ) throws -> OpenSession {
+    var (old, new) = (old, new)
+    // What was bound to a key stays so.
+    new.session.keyID = new.session.keyID ?? old.keyID
+    old.successor = new.session.id
+    old.acknowledgedAt = old.acknowledgedAt ?? now
+    try AccountSessionRows.insert(new.session, transaction)
+    try AccountSessionRows.update(old, transaction)
+    try IdentityTokenRows.consume(
+      assertion, token, .link, session: new.session.id, bearer: bearer, now: now, transaction)
+    return new
+  }
+}

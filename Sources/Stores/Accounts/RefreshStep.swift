@@ -1,0 +1,53 @@
+import Accounts
+import Encodings
+import SQL
+
+/// Judging a refresh token and rotating (RULES §3.4, §3.5, §3.8). One row is locked, the session's.
+struct RefreshStep {
+  let refresh: Refresh
+  let transaction: Transaction
+
+  func run() throws -> RefreshOutcome {
+    guard var open = try AccountSessionRows.open(refresh.session, locked: true, transaction) else {
+      return .refused(.notFound)
+    }
+    let successor = try AccountSessionRows.session(open.session.successor, transaction)
+    let state: RefreshRule.Successor =
+      switch (open.session.successor, successor) {
+      case (nil, _): .none
+      case (_?, nil): .ended
+      case (_?, let next?): .living(acknowledgedAt: next.acknowledgedAt)
+      }
+    let decision = RefreshRule.decide(refresh, session: open.session, user: open.user, successor: state)
+    switch decision {
+    case .rotate(let counter, let key):
+      open.session.counter = counter
+      open.session.refreshedAt = refresh.now
+      open.session.acknowledgedAt = open.session.acknowledgedAt ?? refresh.now
+      open.session.keyID = key ?? open.session.keyID
+      try AccountSessionRows.update(open.session, transaction)
+      return .refreshed(open)
+    case .answerAgain:
+      if open.session.acknowledgedAt == nil {
+        open.session.acknowledgedAt = refresh.now
+        try AccountSessionRows.update(open.session, transaction)
+      }
+      return .refreshed(open)
+    case .answerSuccessor:
+      guard let successor else { return .refused(.reused(endedFamily: false)) }
+      return .refreshed(OpenSession(user: open.user, session: successor))
+    case .refuse(let refusal):
+      try note(refusal, open)
+      return .refused(refusal)
+    }
+  }
+
+  private func note(_ refusal: RefreshRefusal, _ open: OpenSession) throws {
+    guard case .reused(let endsFamily) = refusal, open.session.successor == nil else { return }
+    if endsFamily { try AccountSessionRows.end(open.session.id, of: open.user.id, transaction) }
+    try AuditRows.write(
+      .tokenRevoked, user: open.user.id, session: open.session.id,
+      reason: endsFamily ? "refresh token reused: session ended" : "refresh token reused: session kept",
+      now: refresh.now, transaction)
+  }
+}

@@ -1,0 +1,107 @@
+package import Accounts
+package import Encodings
+package import SQL
+
+/// Users, identities and sessions in a database.
+package struct SQLAccountStore: AccountStore {
+  private let database: Database
+
+  /// - Parameter database: migrated to `Schema`.
+  package init(_ database: Database) {
+    self.database = database
+  }
+
+  package func signUp(_ newcomer: AnonymousSignUp) async throws -> OpenSession {
+    let user = User(
+      id: newcomer.user, isAnonymous: true, userMetadata: Metadata.object(newcomer.userMetadata),
+      createdAt: newcomer.now, updatedAt: newcomer.now, lastSignInAt: newcomer.now)
+    let seconds = newcomer.now / 1_000
+    let session = Session(
+      id: newcomer.session, userID: user.id, createdAt: newcomer.now, refreshedAt: newcomer.now,
+      authTime: seconds, methods: [AuthenticationMethod(method: "anonymous", timestamp: seconds)],
+      keyID: newcomer.keyID)
+    return try await database.accountStep { transaction in
+      guard try UserRows.insert(user, transaction) else {
+        throw DatabaseError.constraint(.unique, "users.id")
+      }
+      try AccountSessionRows.insert(session, transaction)
+      try AuditRows.write(
+        .userSignedUp, user: user.id, session: session.id, reason: "anonymous", now: newcomer.now, transaction
+      )
+      return OpenSession(user: user, session: session)
+    }
+  }
+
+  package func signIn(_ signIn: IdentitySignIn) async throws -> Result<OpenSession, SignInRefusal> {
+    try await refusable { try SignInStep(signIn: signIn, transaction: $0).run() }
+  }
+
+  package func link(_ link: IdentityLink) async throws -> Result<OpenSession, SignInRefusal> {
+    try await refusable {
+      try LinkStep(signIn: link.signIn, bearer: link.bearer, transaction: $0).link(link)
+    }
+  }
+
+  package func reauthenticate(
+    _ signIn: IdentitySignIn, bearer: UUID
+  ) async throws -> Result<OpenSession, SignInRefusal> {
+    try await refusable {
+      try LinkStep(signIn: signIn, bearer: bearer, transaction: $0).reauthenticate()
+    }
+  }
+
+  package func `switch`(_ change: AccountSwitch) async throws -> Result<OpenSession, SignInRefusal> {
+    try await refusable { try SwitchStep(change: change, transaction: $0).run() }
+  }
+
+  package func refresh(_ refresh: Refresh) async throws -> RefreshOutcome {
+    try await database.accountStep { try RefreshStep(refresh: refresh, transaction: $0).run() }
+  }
+
+  package func session(_ id: UUID, now: Int64) async throws -> OpenSession? {
+    let seen = try await database.read { try AccountSessionRows.open(id, locked: false, $0) }
+    guard var open = seen, open.session.acknowledgedAt == nil else { return seen }
+    try await database.accountStep { transaction in
+      try transaction.enqueue(
+        "update sessions set acknowledged_at = $2 where id = $1 and acknowledged_at is null",
+        [SQLValue(id), .integer(now)])
+    }
+    open.session.acknowledgedAt = now
+    return open
+  }
+
+  package func signOut(_ session: UUID, _ scope: SignOutScope, now: Int64) async throws -> Bool {
+    try await database.accountStep { transaction in
+      guard let owner = try AccountSessionRows.userID(session, transaction),
+        try !UserRows.lock([owner], transaction).isEmpty,
+        try AccountSessionRows.locked(session, of: owner, transaction) != nil
+      else { return false }
+      switch scope {
+      case .global:
+        try transaction.execute("delete from sessions where user_id = $1", [SQLValue(owner)])
+      case .local: try AccountSessionRows.end(session, of: owner, transaction)
+      case .others:
+        try transaction.execute(
+          "delete from sessions where user_id = $1 and id <> $2", [SQLValue(owner), SQLValue(session)])
+      }
+      try AuditRows.write(
+        .logout, user: owner, session: session, reason: scope.rawValue, now: now, transaction)
+      return true
+    }
+  }
+
+  /// A refusal is an answer, not a failure of the database: nothing is begun anew for it.
+  private func refusable(
+    _ body: @escaping @Sendable (Transaction) throws -> OpenSession
+  ) async throws -> Result<OpenSession, SignInRefusal> {
+    try await database.accountStep { transaction in
+      do {
+        return .success(try body(transaction))
+      } catch let refusal as SignInRefusal {
+        return .failure(refusal)
+      } catch is LinkStep.SwitchOffered {
+        return .failure(.linkedToAnotherUser)
+      }
+    }
+  }
+}

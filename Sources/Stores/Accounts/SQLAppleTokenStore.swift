@@ -1,0 +1,127 @@
+package import Accounts
+package import Encodings
+package import SQL
+
+/// Apple's refresh tokens and our challenges in a database.
+package struct SQLAppleTokenStore: AppleTokenStore {
+  /// How long what expired is kept: another node's clock, and Apple's, may be behind. Milliseconds.
+  private static let margin: Int64 = 180_000
+
+  private let database: Database
+
+  /// - Parameter database: migrated to `Schema`.
+  package init(_ database: Database) {
+    self.database = database
+  }
+
+  package func add(_ challenge: AppleChallenge, now: Int64) async throws {
+    try await database.accountStep { transaction in
+      try transaction.execute(
+        """
+        insert into apple_challenges (hash, purpose, client_id, session, expires_at)
+        values ($1, $2, $3, $4, $5)
+        """,
+        [
+          .blob(challenge.hash), .text(challenge.purpose.rawValue), SQLValue(challenge.clientID),
+          SQLValue(challenge.session), .integer(challenge.expiresAt),
+        ])
+    }
+  }
+
+  package func sweep(now: Int64) async throws {
+    let tables = ["apple_challenges", "used_identity_tokens", "switch_tickets", "web_flows"]
+    for table in tables {
+      try await database.accountStep { transaction in
+        try transaction.execute(
+          "delete from \(table) where expires_at <= $1", [.integer(now - Self.margin)])
+      }
+    }
+  }
+
+  package func keep(_ token: SealedAppleToken, now: Int64) async throws {
+    try await database.accountStep { transaction in
+      // Locked, so that the identity is not deleted in between. One that is gone keeps no token.
+      let identity = try transaction.first(
+        """
+        select id from identities where provider = 'apple' and team_id = $1 and subject = $2\(
+          transaction.locking)
+        """, [.text(token.teamID), .text(token.subject)]
+      ) { try $0.uuid(0) }
+      guard let identity else { return }
+      // A new row, not the old one changed: what Apple says of the old token must not be noted of this one.
+      try transaction.execute(
+        "delete from apple_tokens where identity = $1 and client_id = $2",
+        [SQLValue(identity), .text(token.clientID)])
+      _ = try transaction.insert(
+        """
+        insert into apple_tokens (identity, client_id, sealing_key, sealed, next_check, updated_at)
+        values ($1, $2, $3, $4, $5, $6)
+        """,
+        [
+          SQLValue(identity), .text(token.clientID), .text(token.sealingKey), .blob(token.sealed),
+          .integer(token.nextCheck), .integer(now),
+        ])
+    }
+  }
+
+  package func due(now: Int64, retryAt: Int64, limit: Int64) async throws -> [SealedAppleToken] {
+    try await database.accountStep { transaction in
+      let end = transaction.dialect == .postgreSQL ? " for update skip locked" : ""
+      let ids = try transaction.rows(
+        "select id from apple_tokens where next_check <= $1 order by next_check, id limit $2\(end)",
+        [.integer(now), .integer(max(limit, 0))]
+      ) { $0.int64(0) }
+      for id in ids {
+        try transaction.enqueue(
+          "update apple_tokens set next_check = $2 where id = $1", [.integer(id), .integer(retryAt)])
+      }
+      return try ids.flatMap { try Self.tokens("t.id = $1", [.integer($0)], transaction) }
+    }
+  }
+
+  package func tokens(of user: UUID) async throws -> [SealedAppleToken] {
+    try await database.read { try Self.tokens("i.user_id = $1", [SQLValue(user)], $0) }
+  }
+
+  package func checked(
+    _ id: Int64, _ verdict: AppleTokenVerdict, nextCheck: Int64, now: Int64
+  ) async throws {
+    try await database.accountStep { transaction in
+      let token = try transaction.first(
+        "select identity, suspect from apple_tokens where id = $1", [.integer(id)]
+      ) { (identity: try $0.uuid(0), suspect: $0.int64(1)) }
+      guard let token else { return }
+      var suspect = token.suspect
+      switch verdict {
+      case .valid: suspect = 0
+      case .invalidGrant: suspect = 2
+      case .invalidRequest: suspect += 1
+      case .unknown: break
+      }
+      // Identities before their tokens, as deleting goes.
+      if suspect >= 2, suspect != token.suspect {
+        try transaction.execute(
+          "update identities set status = $2, updated_at = $3 where id = $1",
+          [SQLValue(token.identity), .integer(Identity.Status.revoked.rawValue), .integer(now)])
+      }
+      try transaction.execute(
+        "update apple_tokens set suspect = $2, next_check = $3, updated_at = $4 where id = $1",
+        [.integer(id), .integer(suspect), .integer(nextCheck), .integer(now)])
+    }
+  }
+
+  private static func tokens(
+    _ condition: String, _ values: [SQLValue], _ transaction: Transaction
+  ) throws -> [SealedAppleToken] {
+    try transaction.rows(
+      """
+      select t.id, i.team_id, i.subject, t.client_id, t.sealing_key, t.sealed, t.next_check
+      from apple_tokens t join identities i on i.id = t.identity where \(condition) order by t.id
+      """, values
+    ) {
+      SealedAppleToken(
+        id: $0.int64(0), teamID: $0.string(1), subject: $0.string(2), clientID: $0.string(3),
+        sealingKey: $0.string(4), sealed: $0.bytes(5), nextCheck: $0.int64(6))
+    }
+  }
+}

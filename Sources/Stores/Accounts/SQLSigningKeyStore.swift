@@ -1,0 +1,83 @@
+package import Accounts
+package import SQL
+
+/// Signing keys and the secrets of refresh tokens in a database that all nodes share.
+package struct SQLSigningKeyStore: SigningKeyStore {
+  private let database: Database
+
+  /// - Parameter database: migrated to `Schema`.
+  package init(_ database: Database) {
+    self.database = database
+  }
+
+  package func signingKeys(fresh: StoredSigningKey, now: Int64) async throws -> [StoredSigningKey] {
+    let kept = try await database.read { try Self.keys(now: now, $0) }
+    if !kept.isEmpty { return kept }
+    return try await database.write { transaction in
+      // Another node may have been first: then its key is everyone's.
+      let kept = try Self.keys(now: now, transaction)
+      if !kept.isEmpty { return kept }
+      try Self.insert(fresh, transaction)
+      return try Self.keys(now: now, transaction)
+    }
+  }
+
+  package func rotate(
+    to next: StoredSigningKey, after newest: String, keepUntil: Int64, now: Int64
+  ) async throws -> Bool {
+    try await database.write { transaction in
+      let known = try transaction.rows("select kid from signing_keys where published_until is null") {
+        $0.string(0)
+      }
+      guard known == [newest] else { return false }
+      try transaction.execute("delete from signing_keys where published_until <= $1", [.integer(now)])
+      try transaction.execute(
+        "update signing_keys set published_until = $2 where kid = $1", [.text(newest), .integer(keepUntil)])
+      try Self.insert(next, transaction)
+      return true
+    }
+  }
+
+  package func refreshSecrets(fresh: [UInt8]) async throws -> [RefreshSecret] {
+    let kept = try await database.read { try Self.secrets($0) }
+    if !kept.isEmpty { return kept }
+    return try await database.write { transaction in
+      let kept = try Self.secrets(transaction)
+      if !kept.isEmpty { return kept }
+      try transaction.execute(
+        "insert into refresh_secrets (generation, secret) values (1, $1)", [.blob(fresh)])
+      return try Self.secrets(transaction)
+    }
+  }
+
+  private static func keys(now: Int64, _ transaction: Transaction) throws -> [StoredSigningKey] {
+    try transaction.rows(
+      """
+      select kid, sealing_key, material, active_from, published_until from signing_keys
+      where published_until is null or published_until > $1 order by active_from, kid
+      """, [.integer(now)]
+    ) {
+      StoredSigningKey(
+        kid: $0.string(0), sealingKey: $0.optionalString(1), material: $0.bytes(2),
+        activeFrom: $0.int64(3), publishedUntil: $0.optionalInt64(4))
+    }
+  }
+
+  private static func insert(_ key: StoredSigningKey, _ transaction: Transaction) throws {
+    try transaction.execute(
+      """
+      insert into signing_keys (kid, sealing_key, material, active_from, published_until)
+      values ($1, $2, $3, $4, $5)
+      """,
+      [
+        .text(key.kid), SQLValue(key.sealingKey), .blob(key.material), .integer(key.activeFrom),
+        SQLValue(key.publishedUntil),
+      ])
+  }
+
+  private static func secrets(_ transaction: Transaction) throws -> [RefreshSecret] {
+    try transaction.rows("select generation, secret from refresh_secrets order by generation desc") {
+      RefreshSecret(id: UInt8(truncatingIfNeeded: $0.int64(0)), secret: $0.bytes(1))
+    }
+  }
+}

@@ -1,0 +1,117 @@
+package import Accounts
+package import Encodings
+package import SQL
+
+/// Users in a database, as they and operators change them.
+package struct SQLUserStore: UserStore {
+  private let database: Database
+
+  /// - Parameter database: migrated to `Schema`.
+  package init(_ database: Database) {
+    self.database = database
+  }
+
+  package func user(_ id: UUID) async throws -> User? {
+    try await database.read { try UserRows.user(id, $0) }
+  }
+
+  package func users(offset: Int64, limit: Int64) async throws -> (users: [User], total: Int64) {
+    try await database.read { transaction in
+      let total = try transaction.first("select count(*) from users") { $0.int64(0) } ?? 0
+      let users = try transaction.rows(
+        "select \(UserRows.columns) from users u order by u.created_at desc, u.id desc limit $1 offset $2",
+        [.integer(max(limit, 0)), .integer(max(offset, 0))]
+      ) { try UserRows.read($0) }
+      return (try users.map { try UserRows.complete($0, transaction) }, total)
+    }
+  }
+
+  package func create(_ user: User) async throws -> UserCreation {
+    try await database.accountStep { transaction in
+      var user = user
+      user.identities = []
+      user.appMetadata = Metadata.app(user.appMetadata, identities: [])
+      if let email = user.email {
+        try transaction.lock(names: [IdentityTokenRows.address(email)])
+        if try UserRows.isTaken(email, but: user.id, transaction) { return .emailTaken }
+      }
+      guard try UserRows.insert(user, transaction) else { return .idTaken }
+      try AuditRows.write(
+        .userSignedUp, user: user.id, reason: "by an operator", now: user.createdAt, transaction)
+      return .created(user)
+    }
+  }
+
+  package func update(
+    _ id: UUID, _ change: UserChange, now: Int64
+  ) async throws -> Result<User, UserChangeRefusal>? {
+    try await database.accountStep { transaction in
+      if let email = change.email { try transaction.lock(names: [IdentityTokenRows.address(email)]) }
+      guard let user = try UserRows.user(id, locked: true, transaction) else { return nil }
+      do {
+        let changed = try Self.apply(change, to: user, now: now, transaction)
+        try UserRows.update(changed, transaction)
+        try Self.note(change, id, now: now, transaction)
+        return .success(changed)
+      } catch let refusal as UserChangeRefusal {
+        return .failure(refusal)
+      }
+    }
+  }
+
+  package func delete(_ id: UUID, now: Int64) async throws -> Bool {
+    try await database.accountStep { try UserRows.delete(id, reason: nil, now: now, $0) }
+  }
+
+  package func unlink(_ identity: UUID, of user: UUID, now: Int64) async throws -> UnlinkOutcome {
+    try await database.accountStep { transaction in
+      guard let owner = try UserRows.user(user, locked: true, transaction),
+        let unlinked = owner.identities.first(where: { $0.id == identity })
+      else { return .notFound }
+      guard owner.identities.count > 1 else { return .lastIdentity }
+      try transaction.execute("delete from identities where id = $1", [SQLValue(identity)])
+      try UserRows.update(Profile.updated(owner, unlinking: unlinked, now: now), transaction)
+      try AuditRows.write(.identityUnlinked, user: user, now: now, transaction)
+      return .unlinked
+    }
+  }
+
+  private static func apply(
+    _ change: UserChange, to user: User, now: Int64, _ transaction: Transaction
+  ) throws -> User {
+    var user = user
+    if let metadata = change.userMetadata {
+      user.userMetadata = Metadata.merge(metadata, into: user.userMetadata)
+      guard Metadata.fits(user.userMetadata) else {
+        throw UserChangeRefusal.metadataTooLarge(limit: Metadata.limit)
+      }
+    }
+    if let metadata = change.appMetadata {
+      user.appMetadata = Metadata.app(
+        Metadata.merge(metadata, into: user.appMetadata), identities: user.identities)
+    }
+    if change.userMetadata != nil || change.appMetadata != nil, !user.fitsToken {
+      throw UserChangeRefusal.metadataTooLarge(limit: AccessTokenClaims.limit)
+    }
+    if let bannedUntil = change.bannedUntil { user.bannedUntil = bannedUntil }
+    if let email = change.email, email != user.email {
+      if try UserRows.isTaken(email, but: user.id, transaction) { throw UserChangeRefusal.emailTaken }
+      user.email = email
+      user.emailConfirmedAt = now
+    }
+    user.updatedAt = now
+    return user
+  }
+
+  private static func note(
+    _ change: UserChange, _ id: UUID, now: Int64, _ transaction: Transaction
+  ) throws {
+    var action = AuditRows.Action.userModified
+    if let bannedUntil = change.bannedUntil {
+      action = bannedUntil.map { $0 > now } == true ? .userBanned : .userUnbanned
+      // Also where a device's session token stands for the user (RULES §1.8).
+      if action == .userBanned { try UserRows.endDeviceTokens(of: id, transaction) }
+    }
+    try AuditRows.write(action, user: id, now: now, transaction)
+  }
+}

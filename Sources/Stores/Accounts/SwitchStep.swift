@@ -1,0 +1,56 @@
+import Accounts
+import Encodings
+import SQL
+
+/// Going over to the user whose an identity is (RULES §3.7).
+struct SwitchStep {
+  let change: AccountSwitch
+  let transaction: Transaction
+
+  func run() throws -> OpenSession {
+    guard let ticket = try SwitchTicketRows.ticket(change.ticketHash, locked: false, transaction) else {
+      throw SignInRefusal.challengeInvalid
+    }
+    try transaction.lock(names: ["subject \(ticket.provider) \(ticket.subject)"])
+    let facts = try load(ticket)
+    switch try SwitchRule.decide(change, facts) {
+    case .again(let user):
+      guard let session = facts.opened else { throw SignInRefusal.tokenUsed }
+      return OpenSession(user: user, session: session)
+    case .go(let user, let authTime, let discarded):
+      var user = user
+      user.lastSignInAt = change.now
+      user.updatedAt = change.now
+      try UserRows.update(user, transaction)
+      let method = AuthenticationMethod(method: "oauth", timestamp: change.now / 1_000)
+      let session = Session(
+        id: change.session, userID: user.id, createdAt: change.now, refreshedAt: change.now,
+        authTime: authTime, methods: [method], keyID: change.keyID)
+      try AccountSessionRows.insert(session, transaction)
+      try SwitchTicketRows.use(ticket.hash, opened: session.id, now: change.now, transaction)
+      try AuditRows.write(
+        .login, user: user.id, session: session.id, reason: "switched", now: change.now, transaction)
+      if let discarded { try UserRows.delete(discarded, reason: "discarded", now: change.now, transaction) }
+      return OpenSession(user: user, session: session)
+    }
+  }
+
+  private func load(_ seen: SwitchTicket) throws -> SwitchRule.Facts {
+    let found = try UserRows.identity(
+      provider: seen.provider, teamID: seen.teamID, subject: seen.subject, transaction)
+    let owner = try AccountSessionRows.userID(change.bearer, transaction)
+    let users = try UserRows.lock([owner, found?.userID].compactMap { $0 }, transaction)
+    var bearer: OpenSession?
+    if let user = users.first(where: { $0.id == owner }),
+      let session = try AccountSessionRows.locked(change.bearer, of: user.id, transaction)
+    {
+      bearer = OpenSession(user: user, session: session)
+    }
+    let ticket = try SwitchTicketRows.ticket(change.ticketHash, locked: true, transaction)
+    let user = users.first { $0.id == found?.userID }
+    return SwitchRule.Facts(
+      ticket: ticket, opened: try AccountSessionRows.session(ticket?.opened, transaction), bearer: bearer,
+      identity: user?.identities.first { $0.id == found?.id }, user: user,
+      revokedAt: try IdentityTokenRows.revocation(teamID: seen.teamID, subject: seen.subject, transaction))
+  }
+}
