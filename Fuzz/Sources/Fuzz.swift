@@ -27,4 +27,8 @@ let fuzzTargets: [String: @Sendable ([UInt8]) -> Void] = [
   "sse": fuzzServerSentEvents,
   "json": fuzzJSON,
   "policy": fuzzPolicy,
+  "jws": fuzzJWS,
+  "identity-token": fuzzIdentityToken,
+  "apple-claims": fuzzAppleClaims,
+  "apple-form": fuzzAppleForm,
 ]

@@ -22,7 +22,7 @@ struct Application {
         AttestTargets.challenge, AttestTargets.keys, AttestTargets.token, AttestTargets.quota, "/health",
         "/ready", "none",
       ]
-        + providers.map(\.route))
+        + AccountRoutes.paths + providers.map(\.route))
     let log = ApplicationLog(environment)
     let challenges = ChallengeKeys(environment)
     let keys = KeyCache(environment.keys)
@@ -61,13 +61,22 @@ struct Application {
             challenges: challenges, verifier: verifier, admitter: admitter, live: live, health: health))
       }
     }
+    var accountJobs: [Job] = []
+    if let auth = configuration.auth, let ports = environment.accounts {
+      let evidence = SessionEvidence(
+        environment: environment, challenges: challenges, verifier: verifier, admitter: admitter)
+      let service = AccountService(
+        environment, ports, auth, evidence: evidence, metrics: metrics, log: log)
+      endpoints += AccountRoutes(service: service).all
+      accountJobs = AccountJobs(service: service).all
+    }
     self.endpoints = endpoints
     self.metrics = metrics
     self.log = log
     jobs =
       Jobs(
         environment: environment, challenges: challenges, live: live, owed: owed, metrics: metrics, log: log
-      ).all
+      ).all + accountJobs
   }
 
   /// The routes of providers, each with its path there.

@@ -24,6 +24,8 @@ package struct Environment: Sendable {
   package var keys: any DeviceKeyStore
   package var ledger: any AdmissionLedger
   package var debugTokens: any DebugTokenStore
+  /// What accounts need; nil where there are none.
+  package var accounts: AccountEnvironment?
   /// Whether the database answers.
   package var isReady: @Sendable () async -> Bool
   /// The providers: an HTTP client in the executable. It says what went wrong by `HTTPClientError`; of any
@@ -36,7 +38,7 @@ package struct Environment: Sendable {
     background: @escaping @Sendable (@escaping @Sendable () async -> Void) -> Void,
     offload: @escaping @Sendable (@escaping @Sendable () -> RegistrationVerdict) async -> RegistrationVerdict,
     log: @escaping @Sendable (String) -> Void, zone: [UInt8], keys: any DeviceKeyStore,
-    ledger: any AdmissionLedger, debugTokens: any DebugTokenStore,
+    ledger: any AdmissionLedger, debugTokens: any DebugTokenStore, accounts: AccountEnvironment? = nil,
     isReady: @escaping @Sendable () async -> Bool, upstream: any HTTPHandler
   ) {
     self.configuration = configuration
@@ -50,6 +52,7 @@ package struct Environment: Sendable {
     self.keys = keys
     self.ledger = ledger
     self.debugTokens = debugTokens
+    self.accounts = accounts
     self.isReady = isReady
     self.upstream = upstream
   }

@@ -22,31 +22,33 @@ enum PresentedEvidence: Sendable, Equatable {
       guard Self.isToken(token) else { throw .invalidSession }
       tokens.append(token)
     }
-    let keyID = try Self.single(AttestFields.keyID, fields)
-    let assertion = try Self.single(AttestFields.assertion, fields)
-    let challenge = try Self.single(AttestFields.challenge, fields)
-    let parts = [keyID, assertion, challenge].compactMap(\.self)
-
-    if parts.count > 0, tokens.count > 0 || parts.count < 3 {
-      throw .invalidRequest(
-        parts.count < 3
-          ? "\(AttestFields.keyID), \(AttestFields.assertion) and \(AttestFields.challenge) belong together."
-          : "A request carries one kind of evidence.")
-    }
+    let assertion = try Self(assertionIn: fields)
+    if assertion != nil, tokens.count > 0 { throw .invalidRequest("A request carries one kind of evidence.") }
     if tokens.count > 1 { throw .invalidRequest("A request carries one token.") }
     if let token = tokens.first {
       self = token.hasPrefix(Token.sessionPrefix) ? .session(token) : .debugToken(token)
-    } else if let keyID, let assertion, let challenge {
-      guard keyID.utf8.count <= 64, let keyID = Base64.decode(keyID), keyID.count == 32 else {
-        throw .invalidRequest("\(AttestFields.keyID) is 32 octets in base64.")
-      }
-      guard assertion.utf8.count <= 6_000, let assertion = Base64.decode(assertion) else {
-        throw .invalidAssertion
-      }
-      self = .assertion(keyID: keyID, assertion: assertion, challenge: challenge)
     } else {
-      self = .none
+      self = assertion ?? .none
     }
+  }
+
+  /// Reads the assertion alone, whatever other credential the request carries; nil where there is none.
+  init?(assertionIn fields: HTTPFields) throws(Failure) {
+    let keyID = try Self.single(AttestFields.keyID, fields)
+    let assertion = try Self.single(AttestFields.assertion, fields)
+    let challenge = try Self.single(AttestFields.challenge, fields)
+    if keyID == nil, assertion == nil, challenge == nil { return nil }
+    guard let keyID, let assertion, let challenge else {
+      throw .invalidRequest(
+        "\(AttestFields.keyID), \(AttestFields.assertion) and \(AttestFields.challenge) belong together.")
+    }
+    guard keyID.utf8.count <= 64, let keyID = Base64.decode(keyID), keyID.count == 32 else {
+      throw .invalidRequest("\(AttestFields.keyID) is 32 octets in base64.")
+    }
+    guard assertion.utf8.count <= 6_000, let assertion = Base64.decode(assertion) else {
+      throw .invalidAssertion
+    }
+    self = .assertion(keyID: keyID, assertion: assertion, challenge: challenge)
   }
 
   private static func single(_ name: String, _ fields: HTTPFields) throws(Failure) -> String? {

@@ -9,6 +9,12 @@ package enum Token {
   /// Of debug tokens. The name follows, so that a token says which one it is, then `_` and the random part.
   package static let debugPrefix = "bdt_"
 
+  /// Of operators' keys, in Supabase's spelling: its clients take no other beside JSON web tokens.
+  package static let adminPrefix = "sb_secret_"
+
+  /// An operator's key of 32 random octets.
+  package static func admin(random: [UInt8]) -> String { adminPrefix + Base64.encodeURL(random) }
+
   /// A session token of 32 random octets.
   package static func session(random: [UInt8]) -> String { sessionPrefix + Base64.encodeURL(random) }
 

@@ -37,6 +37,13 @@ struct Jobs: Sendable {
     ]
   }
 
+  private func job(
+    _ name: String, every seconds: Int64, on nodes: Job.Nodes = .oneNode,
+    _ run: @escaping @Sendable () async throws -> Void
+  ) -> Job {
+    .reporting(name, every: seconds, on: nodes, log: log, metrics: metrics, run)
+  }
+
   /// Renews the leases of this process's calls; how many could not be.
   private func renew() async -> Int {
     let failed = await live.renew(
@@ -44,13 +51,15 @@ struct Jobs: Sendable {
     if failed > 0 { log.error("leases_not_renewed", [("count", .integer(failed))]) }
     return failed
   }
+}
 
-  private func job(
+extension Job {
+  /// A job whose errors are logged and counted.
+  static func reporting(
     _ name: String, every seconds: Int64, on nodes: Job.Nodes = .oneNode,
-    _ run: @escaping @Sendable () async throws -> Void
+    log: ApplicationLog, metrics: Metrics, _ run: @escaping @Sendable () async throws -> Void
   ) -> Job {
-    let (log, metrics) = (log, metrics)
-    return Job(name: name, interval: seconds, nodes: nodes) {
+    Job(name: name, interval: seconds, nodes: nodes) {
       do {
         try await run()
         return .done

@@ -37,6 +37,8 @@ package final class Metrics: Sendable {
   package let inputTokens = Counter()
   package let outputTokens = Counter()
   package let debugTokenUses = Counter()
+  /// Refresh tokens that came when they were long replaced.
+  package let refreshReuses = Counter()
   /// Reservations that the sweep had to settle.
   package let swept = Counter()
 
@@ -64,6 +66,7 @@ package final class Metrics: Sendable {
     single("bramley_input_tokens_total", "Input tokens settled.", inputTokens.value)
     single("bramley_output_tokens_total", "Output tokens settled.", outputTokens.value)
     single("bramley_debug_token_uses_total", "Requests let in by a debug token.", debugTokenUses.value)
+    single("bramley_refresh_reuses_total", "Refresh tokens used when long replaced.", refreshReuses.value)
     single("bramley_swept_reservations_total", "Reservations settled by the sweep.", swept.value)
     let name = "bramley_head_seconds"
     out += "# HELP \(name) Time to the head of the answer.\n# TYPE \(name) histogram\n"

@@ -22,14 +22,16 @@ struct BareServer {
           return (0..<count).map { UInt8(truncatingIfNeeded: serial.value + $0) }
         },
         background: { _ in }, offload: { $0() }, log: { lines.append($0) }, zone: [], keys: BrokenStore(),
-        ledger: BrokenStore(), debugTokens: BrokenStore(), isReady: { isReady },
+        ledger: BrokenStore(), debugTokens: BrokenStore(), accounts: BrokenAccounts.environment,
+        isReady: { isReady },
         upstream: Handler { _ in HTTPResponse(status: 500) }))
   }
 
   func ask(
-    _ method: HTTPMethod, _ target: String, _ fields: HTTPFields = [:], peer: String = "192.0.2.1"
+    _ method: HTTPMethod, _ target: String, _ fields: HTTPFields = [:], body: String = "",
+    peer: String = "192.0.2.1"
   ) async throws -> HTTPResponse {
     try await server.handler.respond(
-      to: HTTPRequest(method: method, target: target, fields: fields, peer: peer))
+      to: HTTPRequest(method: method, target: target, fields: fields, body: HTTPBody(body), peer: peer))
   }
 }

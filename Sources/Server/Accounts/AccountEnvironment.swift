@@ -1,0 +1,28 @@
+package import Accounts
+package import HTTPMessages
+
+/// What accounts take from outside themselves, beside ``Environment``.
+package struct AccountEnvironment: Sendable {
+  package var store: any AccountStore
+  package var users: any UserStore
+  package var signingKeys: any SigningKeyStore
+  package var appleTokens: any AppleTokenStore
+  package var webFlows: any WebFlowStore
+  package var adminKeys: any AdminKeyStore
+  /// Apple: an HTTP client in the executable, the simulated Apple ID in `dev` and in tests.
+  package var apple: any HTTPHandler
+
+  package init(
+    store: any AccountStore, users: any UserStore, signingKeys: any SigningKeyStore,
+    appleTokens: any AppleTokenStore, webFlows: any WebFlowStore, adminKeys: any AdminKeyStore,
+    apple: any HTTPHandler
+  ) {
+    self.store = store
+    self.users = users
+    self.signingKeys = signingKeys
+    self.appleTokens = appleTokens
+    self.webFlows = webFlows
+    self.adminKeys = adminKeys
+    self.apple = apple
+  }
+}

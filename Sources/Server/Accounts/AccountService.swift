@@ -1,0 +1,63 @@
+import Accounts
+import BramleyAPI
+import Encodings
+import HTTPMessages
+
+/// What the accounts' routes share.
+struct AccountService: Sendable {
+  let environment: Environment
+  let ports: AccountEnvironment
+  let auth: Configuration.Auth
+  let keys: SigningKeys
+  let refreshSecrets: RefreshSecrets
+  let bearers: BearerCheck
+  let evidence: SessionEvidence
+  let metrics: Metrics
+  let log: ApplicationLog
+
+  init(
+    _ environment: Environment, _ ports: AccountEnvironment, _ auth: Configuration.Auth,
+    evidence: SessionEvidence, metrics: Metrics, log: ApplicationLog
+  ) {
+    self.environment = environment
+    self.ports = ports
+    self.auth = auth
+    self.evidence = evidence
+    self.metrics = metrics
+    self.log = log
+    keys = SigningKeys(ports.signingKeys, auth)
+    refreshSecrets = RefreshSecrets(ports.signingKeys, random: environment.random)
+    bearers = BearerCheck(
+      issuer: environment.configuration.accountsIssuer, keys: keys, store: ports.store)
+  }
+
+  var policy: SessionPolicy {
+    SessionPolicy(
+      lifetime: auth.sessionLifetime.map { $0 * 1000 }, inactivity: auth.sessionInactivity.map { $0 * 1000 })
+  }
+
+  /// A fresh version 4 UUID.
+  func identifier() throws(Failure) -> UUID {
+    guard let id = UUID(random: environment.random(16)) else {
+      throw Failure(500, .internalError, "The server made a mistake.", diagnosis: "random octets")
+    }
+    return id
+  }
+
+  /// The session with its tokens, as Supabase Auth writes one. `more` stands at its end.
+  func answer(
+    _ open: OpenSession, now: Int64, more: [(String, JSONValue)] = []
+  ) async throws -> HTTPResponse {
+    let claims = AccessTokenClaims(
+      issuer: bearers.issuer, open, lifetime: auth.accessTokenLifetime, now: now)
+    let refreshToken = try await refreshSecrets.current(of: open.session, now: now)
+    let accessToken = try await keys.sign(claims.json, now: now)
+    return .json(
+      .object(
+        [
+          ("access_token", .string(accessToken)), ("token_type", "bearer"),
+          ("expires_in", .integer(auth.accessTokenLifetime)), ("expires_at", .integer(claims.expiresAt)),
+          ("refresh_token", .string(refreshToken)), ("user", open.user.json),
+        ] + more))
+  }
+}

@@ -1,0 +1,71 @@
+import Accounts
+import Encodings
+import HTTPMessages
+
+/// Whoever sent an access token that holds, and whose session and user live (asked of the database each time, so
+/// that a ban, a deletion and signing out act at once).
+struct Bearer: Sendable {
+  let open: OpenSession
+
+  var user: User { open.user }
+  var session: Session { open.session }
+
+  /// Throws unless the user proved themself no longer than `maximumAge` seconds ago (RULES §3.2). An anonymous
+  /// user has nothing to prove it with.
+  func requireFresh(maximumAge: Int64, now: Int64) throws(Failure) {
+    guard !user.identities.isEmpty, now / 1000 - session.authTime > maximumAge else { return }
+    throw .stepUp(maximumAge: maximumAge)
+  }
+}
+
+/// Checks access tokens on Bramley's own routes.
+struct BearerCheck: Sendable {
+  let issuer: String
+  let keys: SigningKeys
+  let store: any AccountStore
+
+  /// The bearer of the request's access token. `now` in milliseconds. Throws a ``Failure``.
+  func require(_ request: HTTPRequest, now: Int64) async throws -> Bearer {
+    guard let token = Self.token(request) else { throw Failure.noAuthorization }
+    return try await bearer(token, now: now)
+  }
+
+  /// The token of an Authorization field; nil where there is none, more than one, or another scheme.
+  static func token(_ request: HTTPRequest) -> String? {
+    let values = request.fields.values("authorization")
+    guard values.count == 1, let value = values.first, let blank = value.firstIndex(of: " "),
+      HTTPFields.same(String(value[..<blank]), "bearer")
+    else { return nil }
+    let token = value[blank...].drop { $0 == " " }
+    return token.isEmpty ? nil : String(token)
+  }
+
+  private func bearer(_ token: String, now: Int64) async throws -> Bearer {
+    let claims = try await keys.verify(token, now: now)
+    guard claims["iss"]?.string == issuer, claims["aud"]?.string == "authenticated" else {
+      throw Failure.badJWT("issuer or audience")
+    }
+    guard let expiry = claims["exp"]?.integer, now / 1000 < expiry else { throw Failure.badJWT("expired") }
+    guard let user = claims["sub"]?.string.flatMap({ UUID($0) }),
+      let session = claims["session_id"]?.string.flatMap({ UUID($0) })
+    else { throw Failure.badJWT("sub or session_id") }
+    let open = try await storage { try await store.session(session, now: now) }
+    guard let open, open.user.id == user else { throw Failure.sessionNotFound }
+    if open.user.deletingSince != nil { throw Failure.deletionInProgress }
+    if open.user.isBanned(at: now) { throw Failure.userBanned }
+    return Bearer(open: open)
+  }
+}
+
+/// Runs a step of the database; whatever it throws is told as one ``Failure``.
+func storage<Value>(_ step: () async throws -> Value) async throws -> Value {
+  do {
+    return try await step()
+  } catch let error as CancellationError {
+    throw error
+  } catch let failure as Failure {
+    throw failure
+  } catch {
+    throw Failure.storage(error)
+  }
+}

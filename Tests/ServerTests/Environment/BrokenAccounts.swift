@@ -1,0 +1,67 @@
+import Accounts
+import Encodings
+import HTTPMessages
+
+@testable import Server
+
+/// A database of accounts that answers nothing.
+struct BrokenAccounts: AccountStore, UserStore, SigningKeyStore, AppleTokenStore, WebFlowStore, AdminKeyStore
+{
+  struct Down: Error {}
+
+  static var environment: AccountEnvironment {
+    let broken = BrokenAccounts()
+    return AccountEnvironment(
+      store: broken, users: broken, signingKeys: broken, appleTokens: broken, webFlows: broken,
+      adminKeys: broken, apple: Handler { _ in HTTPResponse(status: 500) })
+  }
+
+  func signUp(_ newcomer: AnonymousSignUp) async throws -> OpenSession { throw Down() }
+  func signIn(_ signIn: IdentitySignIn) async throws -> Result<OpenSession, SignInRefusal> { throw Down() }
+  func link(_ link: IdentityLink) async throws -> Result<OpenSession, SignInRefusal> { throw Down() }
+  func reauthenticate(
+    _ signIn: IdentitySignIn, bearer: UUID
+  ) async throws -> Result<OpenSession, SignInRefusal> { throw Down() }
+  func `switch`(_ change: AccountSwitch) async throws -> Result<OpenSession, SignInRefusal> { throw Down() }
+  func refresh(_ refresh: Refresh) async throws -> RefreshOutcome { throw Down() }
+  func session(_ id: UUID, now: Int64) async throws -> OpenSession? { throw Down() }
+  func signOut(_ session: UUID, _ scope: SignOutScope, now: Int64) async throws -> Bool { throw Down() }
+
+  func user(_ id: UUID) async throws -> User? { throw Down() }
+  func users(offset: Int64, limit: Int64) async throws -> (users: [User], total: Int64) { throw Down() }
+  func create(_ user: User) async throws -> UserCreation { throw Down() }
+  func update(
+    _ id: UUID, _ change: UserChange, now: Int64
+  ) async throws -> Result<User, UserChangeRefusal>? { throw Down() }
+  func delete(_ id: UUID, now: Int64) async throws -> Bool { throw Down() }
+  func unlink(_ identity: UUID, of user: UUID, now: Int64) async throws -> UnlinkOutcome { throw Down() }
+
+  func signingKeys(fresh: StoredSigningKey, now: Int64) async throws -> [StoredSigningKey] { throw Down() }
+  func rotate(
+    to next: StoredSigningKey, after newest: String, keepUntil: Int64, now: Int64
+  ) async throws -> Bool { throw Down() }
+  func refreshSecrets(fresh: [UInt8]) async throws -> [RefreshSecret] { throw Down() }
+
+  func add(_ challenge: AppleChallenge, now: Int64) async throws { throw Down() }
+  func sweep(now: Int64) async throws { throw Down() }
+  func keep(_ token: SealedAppleToken, now: Int64) async throws { throw Down() }
+  func due(now: Int64, retryAt: Int64, limit: Int64) async throws -> [SealedAppleToken] { throw Down() }
+  func tokens(of user: UUID) async throws -> [SealedAppleToken] { throw Down() }
+  func checked(_ id: Int64, _ verdict: AppleTokenVerdict, nextCheck: Int64, now: Int64) async throws {
+    throw Down()
+  }
+
+  func begin(_ flow: WebFlow) async throws { throw Down() }
+  func answer(_ stateHash: [UInt8], now: Int64) async throws -> WebFlow? { throw Down() }
+  func complete(
+    _ flow: UUID, with assertion: IdentityAssertion, codeHash: [UInt8], expiresAt: Int64
+  ) async throws { throw Down() }
+  func peek(_ codeHash: [UInt8], now: Int64) async throws -> (flow: WebFlow, assertion: IdentityAssertion)? {
+    throw Down()
+  }
+
+  func createAdminKey(name: String, hash: [UInt8], now: Int64) async throws -> Bool { throw Down() }
+  func revokeAdminKey(name: String) async throws -> Bool { throw Down() }
+  func adminKeys() async throws -> [ListedAdminKey] { throw Down() }
+  func adminKey(hash: [UInt8]) async throws -> String? { throw Down() }
+}
