@@ -31,13 +31,17 @@ final class StoreFixture: Sendable {
   let debugTokens: SQLDebugTokenStore
   let usage: SQLUsageReport
   let path: String
+  /// The tables' schema on PostgreSQL; empty on SQLite.
+  let schema: String
   private let directory: URL
 
   init(_ backend: Backend, tuning: DatabaseTuning = DatabaseTuning()) async throws {
     directory = FileManager.default.temporaryDirectory.appending(path: "bramley-stores-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     path = directory.appending(path: "bramley.db").path
-    database = try Database(try Self.location(backend, path), tuning: tuning)
+    let location = try Self.location(backend, path)
+    schema = if case .postgreSQL(let settings) = location { settings.schema } else { "" }
+    database = try Database(location, tuning: tuning)
     try await Schema.migrate(database, now: Self.epoch)
     keys = SQLDeviceKeyStore(database)
     ledger = SQLAdmissionLedger(database, clock: .caller)

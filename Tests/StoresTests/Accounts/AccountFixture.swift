@@ -17,10 +17,12 @@ struct AccountFixture: Sendable {
   var tokens: SQLAppleTokenStore { SQLAppleTokenStore(base.database) }
   var events: SQLAppleEventStore { SQLAppleEventStore(base.database) }
 
+  init(base: StoreFixture) { self.base = base }
+
   init(_ backend: Backend) async throws { base = try await StoreFixture(backend) }
 
   static func id(_ number: Int) -> UUID {
-    guard let id = UUID(random: StoreFixture.octets(number, 16).reversed()) else {
+    guard let id = UUID(octets: StoreFixture.octets(number, 16).reversed()) else {
       preconditionFailure("16 octets make a UUID")
     }
     return id

@@ -1,3 +1,4 @@
+import Accounts
 import Admission
 import AppAttest
 import BramleyTesting
@@ -43,7 +44,38 @@ import Testing
     _ = try await SQLJobStore(fixture.database).claim(
       "sweep", node: "n", interval: 60_000, lease: 90_000, abandoned: nil, now: Requests.now)
     try await fixture.database.setMeta("used_by_dev", "yes")
+    try await Self.accounts(AccountFixture(base: fixture))
     return fixture
+  }
+
+  /// Something in every table of accounts.
+  private static func accounts(_ fixture: AccountFixture) async throws {
+    for number in 1...9 {
+      let user = try await fixture.signIn(number, token: number, number).get()
+      let guest = try await fixture.signUp(100 + number)
+      _ = try await fixture.link(number, token: 200 + number, 200 + number, bearer: guest.session.id)
+      _ = try await fixture.link(
+        300 + number, token: 300 + number, 300 + number, bearer: guest.session.id)
+      try await fixture.tokens.add(
+        AppleChallenge(
+          hash: AccountFixture.hash(number), purpose: .link, session: user.session.id, expiresAt: 9), now: 1)
+      try await fixture.tokens.keep(
+        SealedAppleToken(
+          teamID: "TEAM000001", subject: "00000\(number).sub", clientID: "c", sealingKey: "k", sealed: [7],
+          nextCheck: 5), now: 1)
+      _ = try await fixture.events.record(
+        AppleEvent(id: "\(number)", type: "email-disabled", teamID: "T", subject: "s", time: 3), now: 4)
+      _ = try await SQLAdminKeyStore(fixture.database).createAdminKey(
+        name: "\(number)", hash: AccountFixture.hash(number), now: 1)
+      try await SQLWebFlowStore(fixture.database).begin(
+        WebFlow(
+          id: AccountFixture.id(number), stateHash: AccountFixture.hash(number), nonce: "n", clientID: "c",
+          redirectTo: "r", codeChallenge: nil, isS256: true, expiresAt: 9))
+    }
+    let keys = SQLSigningKeyStore(fixture.database)
+    _ = try await keys.signingKeys(
+      fresh: StoredSigningKey(kid: "k", material: [1], activeFrom: 1), now: 1)
+    _ = try await keys.refreshSecrets(fresh: [1, 2, 3])
   }
 
   private func run(
@@ -87,6 +119,21 @@ import Testing
       StoreFixture.key(1_000), receipt: [1], challenge: StoreFixture.octets(77_777, 16),
       challengeExpiry: StoreFixture.epoch + 300)
     #expect(created == .created)
+    let tables = [
+      "users", "identities", "sessions", "used_identity_tokens", "apple_challenges", "switch_tickets",
+      "apple_tokens", "apple_events", "web_flows", "signing_keys", "refresh_secrets", "audit_log",
+      "admin_keys",
+    ]
+    for table in tables { #expect(rows[table] ?? 0 > 0, "\(table)") }
+    #expect(rows["users"] == 18)
+    let user = AccountFixture.id(3)
+    #expect(
+      try await SQLUserStore(target).user(user) == SQLUserStore(fixture.database).user(user))
+    let refreshed = try await SQLAccountStore(target).refresh(
+      Refresh(
+        session: AccountFixture.id(20_003), counter: 0, binding: .off, policy: SessionPolicy(),
+        now: AccountFixture.now))
+    #expect(refreshed.session?.user.id == user)
     await #expect(throws: DatabaseCopy.Refusal.done) { try await run(fixture.database, target) }
   }
 
