@@ -12,12 +12,16 @@ enum Benchmarks {
     {
       return try await MeasuredServer.run(mode, devices: devices, directory: arguments[4])
     }
+    if arguments.count > 1, arguments[1] == "node" {
+      return try await AdmissionNode.run(Array(arguments.dropFirst(2)))
+    }
     let chosen = Set(arguments.dropFirst())
     func wants(_ name: String) -> Bool { chosen.isEmpty || chosen.contains(name) }
     if wants("admission") { try admission() }
     if wants("latency") { try await latency() }
     if wants("process") { try process() }
     if wants("connections") { try await connections() }
+    if wants("nodes") { try await nodes() }
   }
 
   static var program: String { ProcessInfo.processInfo.arguments[0] }
