@@ -19,7 +19,8 @@ struct Application {
     let providers = Self.providerPaths(configuration)
     let metrics = Metrics(
       routes: [
-        AttestTargets.challenge, AttestTargets.keys, AttestTargets.token, AttestTargets.quota, "/health",
+        AttestTargets.challenge, AttestTargets.keys, AttestTargets.token, AttestTargets.quota,
+        AttestTargets.probe, "/health",
         "/ready", "none",
       ]
         + AccountRoutes.paths + providers.map(\.route))
@@ -47,6 +48,10 @@ struct Application {
         limiter: AddressLimiter(
           requests: attest.registrationsPerHour, per: hour, siteFactor: configuration.ipv6SiteFactor),
         metrics: metrics, log: log),
+      ProbeRoute(
+        proxies: configuration.trustedProxies,
+        limiter: AddressLimiter(requests: 60, per: hour / 60, siteFactor: configuration.ipv6SiteFactor),
+        uptime: environment.uptime, sleep: environment.sleep),
       QuotaRoute(
         environment: environment, challenges: challenges, verifier: verifier, admitter: admitter),
       TokenRoute(

@@ -17,6 +17,8 @@ package struct Environment: Sendable {
   package var background: @Sendable (@escaping @Sendable () async -> Void) -> Void
   /// Runs long computations (an attestation: about a millisecond) away from the loop that serves requests.
   package var offload: @Sendable (@escaping @Sendable () -> RegistrationVerdict) async -> RegistrationVerdict
+  /// Waits; throws when the task is cancelled. Does not wait where nobody gives it.
+  package var sleep: @Sendable (Duration) async throws -> Void = { _ in }
   /// Takes one line of the log, JSON without its line end.
   package var log: @Sendable (String) -> Void
   /// The content of the zone file (RFC 8536) of `configuration.timeZone`.

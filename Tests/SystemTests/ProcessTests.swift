@@ -91,6 +91,17 @@ struct ProcessTests {
     for number in [SIGTERM, SIGINT, SIGHUP] { signal(number, SIG_DFL) }
   }
 
+  @Test("the limit of descriptors is raised, and never lowered")
+  func descriptors() {
+    let before = DescriptorLimit.current
+    #expect(before.soft > 0 && before.soft <= before.hard)
+    DescriptorLimit.raise(to: 64)
+    #expect(DescriptorLimit.current == before)
+    DescriptorLimit.raise(to: before.soft + 1)
+    #expect(DescriptorLimit.current.soft == min(before.soft + 1, before.hard))
+    #expect(DescriptorLimit.current.hard == before.hard)
+  }
+
   @Test("the clocks run forward")
   func clocks() {
     let first = MonotonicTime.now

@@ -27,6 +27,13 @@ struct DoctorTests {
     #expect(run.output.contains("FAILED  database"), "\(run.output)")
   }
 
+  @Test("few descriptors fail, with what to do")
+  func descriptors() {
+    #expect(Doctor.descriptors(DescriptorLimit(soft: 1_024, hard: 524_288)).verdict == .good)
+    let few = Doctor.descriptors(DescriptorLimit(soft: 1_024, hard: 4_096))
+    #expect(few.verdict == .bad && few.words.contains("LimitNOFILE=65536"))
+  }
+
   @Test("HTTP dates are read, and nothing else")
   func dates() {
     #expect(ProviderProbe.seconds(ofHTTPDate: "Sun, 06 Nov 1994 08:49:37 GMT") == 784_111_777)

@@ -22,4 +22,6 @@ public enum AttestTargets {
   public static let token = "/attest/v1/token"
   /// `GET`: what is left of the device's quotas.
   public static let quota = "/attest/v1/quota"
+  /// `GET`: how the request arrived, for `bramley doctor`.
+  public static let probe = "/attest/v1/probe"
 }

@@ -53,7 +53,8 @@ struct Router: Sendable {
       exchange.parameter = parameter
       return endpoints[template.text]
     }
-    return nil
+    // Whatever a proxy has made of a probe.
+    return path.contains(AttestTargets.probe) ? endpoints[AttestTargets.probe] : nil
   }
 
   private func answer(

@@ -21,6 +21,7 @@ struct Compose: Sendable {
   /// Starts the loops and opens the database.
   init(_ configuration: Configuration, use: StoredState.Use) async throws {
     self.configuration = configuration
+    DescriptorLimit.raise()
     loops = try EventLoopGroup(loops: EventLoopGroup.processors)
     background = BackgroundTasks(on: loops)
     (database, claim) = try await StoredState.open(DatabasePlace(configuration), use: use)
@@ -42,7 +43,7 @@ struct Compose: Sendable {
         message: "there is no time zone \(configuration.timeZone) here; install the package tzdata",
         code: .configuration)
     }
-    return Environment(
+    var environment = Environment(
       configuration: configuration,
       now: { WallClock.milliseconds },
       uptime: { MonotonicTime.now.nanoseconds },
@@ -58,6 +59,8 @@ struct Compose: Sendable {
       debugTokens: SQLDebugTokenStore(database),
       isReady: { [database] in await database.isReady() },
       upstream: upstream)
+    environment.sleep = { [loops] in try await loops.currentOrNext().sleep(for: $0) }
+    return environment
   }
 
   /// What jobs that are one node's at a time run by.

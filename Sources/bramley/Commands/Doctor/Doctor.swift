@@ -1,6 +1,7 @@
 import Encodings
 import Server
 import System
+import Transport
 
 /// `bramley doctor`
 struct Doctor: Command {
@@ -12,7 +13,8 @@ struct Doctor: Command {
       .init(name: "offline", summary: "ask nobody on the network"),
     ],
     discussion: """
-      Nothing is changed. The provider is asked without the key whether it answers, and what time it
+      Nothing is changed. Each of attest.audiences is asked how a request arrives, which shows proxies
+      that rewrite paths, hold streams back or hide whose request it is. The provider is asked without the key whether it answers, and what time it
       is: challenges and attestations depend on the clock. The exit code is 0 only if nothing fails.
       """)
 
@@ -37,12 +39,37 @@ struct Doctor: Command {
       console.note("asking \(authority)")
       findings += await ProviderProbe.findings(baseURL: authority)
     }
+    findings.append(Self.descriptors(DescriptorLimit.current))
+    if !offline { findings += try await Self.proxies(configuration, console) }
     if configuration.trustedProxies.isEmpty {
       findings.append(
         Finding(.note, "proxy", "none is trusted: behind one, every request counts as the proxy's"))
     }
     for finding in findings { console.print(finding.line) }
     return findings.contains { $0.verdict == .bad } ? .failure : .success
+  }
+
+  private static func proxies(_ configuration: Configuration, _ console: Console) async throws -> [Finding] {
+    let loops = try EventLoopGroup(loops: 1)
+    defer { loops.stop() }
+    let client = try HTTPClient(on: loops)
+    var findings: [Finding] = []
+    for audience in configuration.attest.audiences {
+      guard let base = BaseURL(audience) else { continue }
+      console.note("asking \(audience)")
+      findings += await ProxyProbe(client: client, base: base).findings()
+    }
+    return findings
+  }
+
+  /// serve raises its own limit to the hard one.
+  static func descriptors(_ limit: DescriptorLimit) -> Finding {
+    limit.hard >= 8_192
+      ? Finding(.good, "descriptors", "up to \(limit.hard): as many connections")
+      : Finding(
+        .bad, "descriptors",
+        "\(limit.hard) at most, and each connection takes one or two; raise it (LimitNOFILE=65536 in systemd's "
+          + "unit, ulimit -Hn in a shell)")
   }
 
   private static func zone(_ name: String) -> Finding {
