@@ -1,7 +1,8 @@
 import Encodings
 
 /// What an error's body says, in whichever envelope it came: problem+json (RFC 9457) with `code` and `message`
-/// on Bramley's own routes, Anthropic's envelope with `error.details.error_code` on its provider routes.
+/// on Bramley's own routes, either form of Supabase Auth on those of accounts, Anthropic's envelope with
+/// `error.details.error_code` on its provider routes.
 public struct ErrorAnswer: Sendable, Equatable {
   /// The stable name; nil when the body names none, as a proxy's page does.
   public var code: ErrorCode?
@@ -18,8 +19,11 @@ public struct ErrorAnswer: Sendable, Equatable {
   public init(body: [UInt8]) {
     let node = try? JSONReader.read(body)
     let error = node?["error"]
-    let code = node?["code"]?.string ?? error?["details"]?["error_code"]?.string ?? error?["code"]?.string
+    let code =
+      node?["code"]?.string ?? node?["error_code"]?.string ?? error?["details"]?["error_code"]?.string
+      ?? error?["code"]?.string
     self.code = code.map(ErrorCode.init(rawValue:))
-    message = node?["message"]?.string ?? error?["message"]?.string ?? node?["detail"]?.string
+    message =
+      node?["message"]?.string ?? node?["msg"]?.string ?? error?["message"]?.string ?? node?["detail"]?.string
   }
 }

@@ -1,5 +1,6 @@
 package import Accounts
 package import HTTPMessages
+package import SignInWithApple
 
 /// What accounts take from outside themselves, beside ``Environment``.
 package struct AccountEnvironment: Sendable {
@@ -11,11 +12,13 @@ package struct AccountEnvironment: Sendable {
   package var adminKeys: any AdminKeyStore
   /// Apple: an HTTP client in the executable, the simulated Apple ID in `dev` and in tests.
   package var apple: any HTTPHandler
+  /// Where it is.
+  package var appleService: AppleIDService
 
   package init(
     store: any AccountStore, users: any UserStore, signingKeys: any SigningKeyStore,
     appleTokens: any AppleTokenStore, webFlows: any WebFlowStore, adminKeys: any AdminKeyStore,
-    apple: any HTTPHandler
+    apple: any HTTPHandler, appleService: AppleIDService = .apple
   ) {
     self.store = store
     self.users = users
@@ -24,5 +27,6 @@ package struct AccountEnvironment: Sendable {
     self.webFlows = webFlows
     self.adminKeys = adminKeys
     self.apple = apple
+    self.appleService = appleService
   }
 }

@@ -12,6 +12,8 @@ struct AccountService: Sendable {
   let refreshSecrets: RefreshSecrets
   let bearers: BearerCheck
   let evidence: SessionEvidence
+  /// nil where Sign in with Apple is not configured.
+  let apple: AppleSignIn?
   let metrics: Metrics
   let log: ApplicationLog
 
@@ -25,6 +27,7 @@ struct AccountService: Sendable {
     self.evidence = evidence
     self.metrics = metrics
     self.log = log
+    apple = AppleSignIn(environment, ports, metrics: metrics, log: log)
     keys = SigningKeys(ports.signingKeys, auth)
     refreshSecrets = RefreshSecrets(ports.signingKeys, random: environment.random)
     bearers = BearerCheck(

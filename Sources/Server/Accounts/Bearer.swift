@@ -40,7 +40,22 @@ struct BearerCheck: Sendable {
     return token.isEmpty ? nil : String(token)
   }
 
+  /// The session that the request's access token is of, whether it lives or not. Throws a ``Failure``.
+  func sessionID(_ request: HTTPRequest, now: Int64) async throws -> UUID {
+    guard let token = Self.token(request) else { throw Failure.noAuthorization }
+    return try await ids(token, now: now).session
+  }
+
   private func bearer(_ token: String, now: Int64) async throws -> Bearer {
+    let (user, session) = try await ids(token, now: now)
+    let open = try await storage { try await store.session(session, now: now) }
+    guard let open, open.user.id == user else { throw Failure.sessionNotFound }
+    if open.user.deletingSince != nil { throw Failure.deletionInProgress }
+    if open.user.isBanned(at: now) { throw Failure.userBanned }
+    return Bearer(open: open)
+  }
+
+  private func ids(_ token: String, now: Int64) async throws -> (user: UUID, session: UUID) {
     let claims = try await keys.verify(token, now: now)
     guard claims["iss"]?.string == issuer, claims["aud"]?.string == "authenticated" else {
       throw Failure.badJWT("issuer or audience")
@@ -49,11 +64,7 @@ struct BearerCheck: Sendable {
     guard let user = claims["sub"]?.string.flatMap({ UUID($0) }),
       let session = claims["session_id"]?.string.flatMap({ UUID($0) })
     else { throw Failure.badJWT("sub or session_id") }
-    let open = try await storage { try await store.session(session, now: now) }
-    guard let open, open.user.id == user else { throw Failure.sessionNotFound }
-    if open.user.deletingSince != nil { throw Failure.deletionInProgress }
-    if open.user.isBanned(at: now) { throw Failure.userBanned }
-    return Bearer(open: open)
+    return (user, session)
   }
 }
 

@@ -1,4 +1,5 @@
 package import Accounts
+package import SignInWithApple
 
 extension Configuration {
   /// `auth`: accounts.
@@ -56,42 +57,25 @@ extension Configuration.Auth {
 
   /// Sign in with Apple.
   package struct Apple: Sendable, Equatable {
-    /// How identity tokens for a client are made: by an app, or in a browser.
-    package enum ClientKind: String, Sendable, CaseIterable {
-      case native
-      case web
-    }
-
-    /// An audience of identity tokens.
-    package struct Client: Sendable, Equatable {
-      /// A bundle id, or a Services ID.
-      package var id: String
-      package var kind: ClientKind
-
-      package init(id: String, kind: ClientKind) {
-        self.id = id
-        self.kind = kind
-      }
-    }
-
     package var teamID: String
     /// The key of Sign in with Apple; nil where codes are not exchanged and nothing is revoked.
     package var keyID: String?
     /// Its `.p8`.
     package var privateKey: Secret?
-    package var clients: [Client]
+    /// For whom identity tokens may be made.
+    package var clients: [AppleClient]
     /// Apple named the second one in June 2025, for a day.
     package var issuers = ["https://appleid.apple.com", "https://account.apple.com"]
     /// Whether a nonce that the client made itself is refused (RULES §2.1).
     package var requireChallenge = false
 
-    package init(teamID: String, clients: [Client]) {
+    package init(teamID: String, clients: [AppleClient]) {
       self.teamID = teamID
       self.clients = clients
     }
 
     /// The first one for browsers.
-    package var webClient: Client? { clients.first { $0.kind == .web } }
+    package var webClient: AppleClient? { clients.first { $0.kind == .web } }
   }
 }
 

@@ -1,6 +1,7 @@
 import Accounts
 import Cryptography
 import Encodings
+import SignInWithApple
 
 extension Configuration {
   /// Reads `auth`.
@@ -103,8 +104,9 @@ extension Configuration {
     let key = section.entry("key_id")
     let keyIsWritten = section.survey || section.hasSecret("private_key")
     let privateKey = keyIsWritten ? section.secret("private_key", isText: true) : nil
-    let clients = section.objects("clients", client)
-    var out = Auth.Apple(teamID: team?.string() ?? "", clients: clients ?? [])
+    let teamID = team?.string() ?? ""
+    let clients = section.objects("clients") { client($0, teamID) }
+    var out = Auth.Apple(teamID: teamID, clients: clients ?? [])
     if let entry = section.entry("issuers") { out.issuers = entry.strings().map(\.text) }
     if let value = section.entry("require_challenge")?.bool() { out.requireChallenge = value }
     if section.survey { return nil }
@@ -130,6 +132,15 @@ extension Configuration {
       reading.mistake(
         section.path, section.here, "key_id and private_key belong together", "write both, or none")
     }
+    if let privateKey {
+      do {
+        _ = try ApplePrivateKey.read(privateKey.value)
+      } catch {
+        reading.mistake(
+          section.path + ".private_key", section.here, "this is no key of Apple's (\(error))",
+          "give the content of the .p8 file as it was downloaded")
+      }
+    }
     if keyIsWritten, whole.deployment == .production, !isSealed {
       reading.mistake(
         "auth.sealing.current", section.here, "Apple's refresh tokens would be kept in clear",
@@ -138,7 +149,7 @@ extension Configuration {
     return out
   }
 
-  private static func client(_ section: ConfigurationSection) -> Auth.Apple.Client? {
+  private static func client(_ section: ConfigurationSection, _ teamID: String) -> AppleClient? {
     let id = section.entry("id")
     let kind = section.entry("kind")
     if section.survey { return nil }
@@ -150,8 +161,8 @@ extension Configuration {
         "write the bundle id of an app, or a Services ID")
       return nil
     }
-    guard let kind else { return Auth.Apple.Client(id: text, kind: .native) }
-    return kind.choice(Auth.Apple.ClientKind.self).map { Auth.Apple.Client(id: text, kind: $0) }
+    guard let kind = kind.map({ $0.choice(AppleClient.Kind.self) }) ?? .native else { return nil }
+    return AppleClient(clientID: text, kind: kind, teamID: teamID)
   }
 
   /// Team ids and key ids.

@@ -17,9 +17,9 @@ extension Failure {
 
   /// What is wrong with an identity token or its request, in OAuth's form.
   static func oauth(
-    _ error: String = "invalid request", _ code: ErrorCode, _ description: String, diagnosis: String? = nil
+    _ code: ErrorCode, _ description: String, error: String = "invalid request"
   ) -> Failure {
-    var failure = Failure(400, code, description, diagnosis: diagnosis)
+    var failure = Failure(400, code, description)
     failure.oauthError = error
     return failure
   }

@@ -7,7 +7,7 @@ struct AccountJobs: Sendable {
 
   var all: [Job] {
     let service = service
-    return [
+    var jobs = [
       job("rotate_signing_key", every: 3_600) {
         let now = service.environment.now()
         guard let kid = try await service.keys.rotate(now: now) else { return }
@@ -17,6 +17,10 @@ struct AccountJobs: Sendable {
         try await service.ports.appleTokens.sweep(now: service.environment.now())
       },
     ]
+    if let exchange = service.apple?.exchange, exchange.key != nil {
+      jobs.append(job("check_apple_tokens", every: 900) { try await exchange.checkDue() })
+    }
+    return jobs
   }
 
   private func job(

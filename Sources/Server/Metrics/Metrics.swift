@@ -8,9 +8,12 @@ package final class Metrics: Sendable {
     static let storage = "storage"
     /// A settlement could not be written; it is tried again, and at last the sweep books the whole hold.
     static let settlement = "settlement"
+    /// Apple refuses the key, or a client, of the operator's.
+    static let appleConfiguration = "apple_configuration"
     /// These, and those of ``ProxyAlarm``.
     static let names = [
-      storage, settlement, "operator_fault", "cost_above_reserve", "secret_in_answer", "encoded_answer",
+      storage, settlement, appleConfiguration, "operator_fault", "cost_above_reserve", "secret_in_answer",
+      "encoded_answer",
       "redirected", "unexpected_content", "usage_unreadable",
     ]
   }

@@ -52,7 +52,7 @@ struct Dev: Command {
     let provider = SimulatedAnthropic(
       apiKey: key, now: { WallClock.seconds },
       sleep: { [loops = parts.loops] in try await loops.currentOrNext().sleep(for: $0) })
-    let server = try Server(try parts.environment(upstream: provider))
+    let server = try Server(try parts.environment(upstream: provider, apple: try parts.appleNetwork()))
     let live = try await LiveServer(server, parts)
     tour(console, metrics: "http://\(live.adminListener.addresses[0])/metrics")
     try await live.run(console)
@@ -74,6 +74,7 @@ struct Dev: Command {
     provider.models = SimulatedModel.all.map(\.id)
     provider.policy = .session
     configuration.anthropic = provider
+    configuration.auth = Configuration.Auth()
     configuration.quotas = [.init(name: "daily", subject: .key, limit: daily)]
     configuration.burst = .init(requests: 60, seconds: 60)
     return configuration

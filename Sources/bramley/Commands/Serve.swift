@@ -24,7 +24,8 @@ struct Serve: Command {
   func run(_ console: Console) async throws -> ExitCode {
     let configuration = try ConfigurationFile.read(config, console)
     let parts = try await Compose(configuration, use: StoredState.use(configuration))
-    let server = try Server(try parts.environment(upstream: try parts.network()))
+    let server = try Server(
+      try parts.environment(upstream: try parts.network(), apple: try parts.appleNetwork()))
     let live = try await LiveServer(server, parts)
     console.note(
       "serving on http://\(live.listener.addresses[0]), metrics on http://\(live.adminListener.addresses[0])/metrics"

@@ -1,3 +1,4 @@
+import Accounts
 import Admission
 import AppAttest
 import Cryptography
@@ -5,6 +6,7 @@ import Encodings
 import HTTPMessages
 import SQL
 import Server
+import SignInWithApple
 import Stores
 import System
 import Transport
@@ -28,16 +30,29 @@ struct Compose: Sendable {
   }
 
   /// The network's providers.
-  func network() throws -> any HTTPHandler {
+  func network() throws -> any HTTPHandler { try client(HTTPClientConfiguration()) }
+
+  /// Apple, for whose answer somebody waits who signs in.
+  func appleNetwork() throws -> any HTTPHandler {
     var settings = HTTPClientConfiguration()
+    settings.headTimeout = .seconds(10)
+    settings.idleTimeout = .seconds(10)
+    settings.totalTimeout = .seconds(20)
+    return try client(settings)
+  }
+
+  private func client(_ settings: HTTPClientConfiguration) throws -> any HTTPHandler {
+    var settings = settings
     settings.diagnose = { authority, text in
       Self.log("upstream", [("authority", .string(authority)), ("text", .string(text))])
     }
     return try HTTPClient(on: loops, settings)
   }
 
-  /// The application over these parts and an upstream.
-  func environment(upstream: any HTTPHandler) throws -> Environment {
+  /// The application over these parts, the providers, and Apple.
+  func environment(
+    upstream: any HTTPHandler, apple: any HTTPHandler, appleService: AppleIDService = .apple
+  ) throws -> Environment {
     guard let zone = ZoneFiles.read(configuration.timeZone) else {
       throw CommandFailure(
         message: "there is no time zone \(configuration.timeZone) here; install the package tzdata",
@@ -57,6 +72,11 @@ struct Compose: Sendable {
       keys: SQLDeviceKeyStore(database),
       ledger: SQLAdmissionLedger(database),
       debugTokens: SQLDebugTokenStore(database),
+      accounts: AccountEnvironment(
+        store: SQLAccountStore(database), users: SQLUserStore(database),
+        signingKeys: SQLSigningKeyStore(database), appleTokens: SQLAppleTokenStore(database),
+        webFlows: SQLWebFlowStore(database), adminKeys: SQLAdminKeyStore(database), apple: apple,
+        appleService: appleService),
       isReady: { [database] in await database.isReady() },
       upstream: upstream)
     environment.sleep = { [loops] in try await loops.currentOrNext().sleep(for: $0) }

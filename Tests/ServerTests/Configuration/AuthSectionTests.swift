@@ -1,4 +1,6 @@
 import Accounts
+import Cryptography
+import SignInWithApple
 import Testing
 
 @testable import Server
@@ -18,7 +20,7 @@ private func read(_ auth: String, _ variables: [String: String] = [:], environme
   return try Configuration.read(
     ConfigurationSources(
       text: Array(text.utf8), variables: variables,
-      readFile: { $0 == "/key.p8" ? Array("-----BEGIN PRIVATE KEY-----\nMIG\n".utf8) : nil }))
+      readFile: { $0 == "/key.p8" ? Array(appleKey.utf8) : $0 == "/other" ? [0x78] : nil }))
 }
 
 private func mistakes(_ auth: String, _ variables: [String: String] = [:]) -> [String] {
@@ -30,6 +32,7 @@ private func mistakes(_ auth: String, _ variables: [String: String] = [:]) -> [S
   }
 }
 
+private let appleKey = (try? P256.PrivateKey().pem) ?? ""
 private let key = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 
 @Suite struct AuthSectionTests {
@@ -68,9 +71,11 @@ private let key = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
     #expect(configuration.accountsURL == "https://api.example.com/auth/v1")
     #expect(!auth.anonymous && !auth.signUps && !auth.manualLinking && auth.emailMatching)
     #expect(auth.sealingKeys.map(\.name) == ["b", "a"])
-    #expect(auth.apple?.privateKey?.value.hasPrefix("-----BEGIN PRIVATE KEY-----\nMIG") == true)
-    #expect(auth.apple?.webClient?.id == "com.example.web")
-    #expect(auth.apple?.clients.first?.kind == .native)
+    #expect(auth.apple?.privateKey?.value.hasPrefix("-----BEGIN PRIVATE KEY-----\n") == true)
+    #expect(auth.apple?.webClient?.clientID == "com.example.web")
+    #expect(
+      auth.apple?.clients.first
+        == AppleClient(clientID: "com.example.app", kind: .native, teamID: "ABCDE12345"))
     #expect(auth.sessionLifetime == 86_400 && auth.anonymousPerHour == 5 && auth.refreshesPerMinute == 7)
   }
 
@@ -81,6 +86,16 @@ private let key = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
         "clients": [{ "id": "com.example.app" }] } }
       """
     #expect(mistakes(apple) == ["auth.sealing.current"])
+  }
+
+  @Test("what is no key of Apple's is named, and nothing of it shown")
+  func wrongKey() {
+    let apple = #"""
+      { "sealing": { "current": { "name": "a", "key": { "env": "SEAL" } } },
+        "apple": { "team_id": "ABCDE12345", "key_id": "KEY1234567", "private_key": { "file": "/other" },
+        "clients": [{ "id": "com.example.app" }] } }
+      """#
+    #expect(mistakes(apple, ["SEAL": key]) == ["auth.apple.private_key"])
   }
 
   @Test("every mistake is named")

@@ -35,10 +35,12 @@ final class WholeServer: Sendable {
 
   /// - Parameters:
   ///   - upstream: what stands in the provider's place; nil for the simulated one.
+  ///   - apple: what stands in Apple's place; nil for nobody.
   ///   - broken: the ledger answers nothing.
   init(
     _ change: (inout Configuration) -> Void = { _ in },
-    upstream: (@Sendable (HTTPRequest) async throws -> HTTPResponse)? = nil, broken: Bool = false
+    upstream: (@Sendable (HTTPRequest) async throws -> HTTPResponse)? = nil,
+    apple: (@Sendable (HTTPRequest) async throws -> HTTPResponse)? = nil, broken: Bool = false
   ) async throws {
     let clock = FixedClock(seconds: 1_796_040_000)
     self.clock = clock
@@ -74,7 +76,15 @@ final class WholeServer: Sendable {
         configuration: configuration, now: { clock.now }, uptime: { clock.now * 1_000_000 },
         random: { SecureRandom.bytes($0) }, background: { background.run($0) }, offload: { $0() },
         log: { lines.append($0) }, zone: [], keys: keys,
-        ledger: broken ? BrokenStore() : ledger, debugTokens: debugTokens, isReady: { true },
+        ledger: broken ? BrokenStore() : ledger, debugTokens: debugTokens,
+        accounts: AccountEnvironment(
+          store: SQLAccountStore(database), users: SQLUserStore(database),
+          signingKeys: SQLSigningKeyStore(database), appleTokens: SQLAppleTokenStore(database),
+          webFlows: SQLWebFlowStore(database), adminKeys: SQLAdminKeyStore(database),
+          apple: Handler { request in
+            guard let apple else { throw HTTPClientError.connect }
+            return try await apple(request)
+          }), isReady: { true },
         upstream: Handler { request in
           upstreamRequests.append(request)
           if let upstream { return try await upstream(request) }

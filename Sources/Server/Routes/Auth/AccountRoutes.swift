@@ -9,7 +9,8 @@ struct AccountRoutes: Sendable {
     [
       AccountTargets.signUp, AccountTargets.token, AccountTargets.user, AccountTargets.logout,
       AccountTargets.identity, AccountTargets.health, AccountTargets.settings, AccountTargets.keys,
-      AccountTargets.discovery, AccountTargets.adminUsers, AccountTargets.adminUser,
+      AccountTargets.discovery, AccountTargets.appleChallenge, AccountTargets.switchAccount,
+      AccountTargets.adminUsers, AccountTargets.adminUser,
     ] + DisabledRoute.all.map(\.path)
 
   var all: [any Endpoint] {
@@ -27,8 +28,15 @@ struct AccountRoutes: Sendable {
         refresh: RefreshGrant(
           service: service,
           limiter: AddressLimiter(
-            requests: auth.refreshesPerMinute, per: 60 * second, siteFactor: 1))),
-      UserRoute(service: service), UserChangeRoute(service: service), LogoutRoute(service: service),
+            requests: auth.refreshesPerMinute, per: 60 * second, siteFactor: 1)),
+        identityToken: IdentityTokenGrant(service: service)),
+      AppleChallengeRoute(
+        service: service,
+        limiter: AddressLimiter(
+          requests: service.environment.configuration.attest.challengesPerMinute, per: 60 * second,
+          siteFactor: service.environment.configuration.ipv6SiteFactor)),
+      SwitchRoute(service: service), UserRoute(service: service), UserChangeRoute(service: service),
+      LogoutRoute(service: service),
       IdentityRoute(service: service), AccountHealthRoute(), SettingsRoute(auth: auth),
       KeySetRoute(keys: service.keys), DiscoveryRoute(configuration: service.environment.configuration),
       UserListRoute(service: service, operators: operators),

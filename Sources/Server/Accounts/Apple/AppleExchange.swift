@@ -1,0 +1,151 @@
+import Accounts
+import Cryptography
+import Encodings
+import HTTPMessages
+import SignInWithApple
+
+/// Exchanges authorization codes at Apple and looks after the refresh tokens that come of it. No call of it
+/// stands inside a transaction.
+struct AppleExchange: Sendable {
+  /// Milliseconds between two checks of a token, on average; Apple allows one a day.
+  static let checkInterval: Int64 = 26 * 3_600_000
+  private static let jitter: Int64 = 2 * 3_600_000
+
+  let environment: Environment
+  let ports: AccountEnvironment
+  let sealer: Sealer
+  /// nil where the operator configured none: then no code is exchanged.
+  let key: AppleSigningKey?
+  let verifier: IdentityTokenVerifier
+  let keys: AppleKeys
+  let metrics: Metrics
+  let log: ApplicationLog
+
+  private var requests: AppleRequests { AppleRequests(service: ports.appleService) }
+
+  /// The refresh token, sealed, that the code is exchanged for; nil where nothing came of it, which fails no
+  /// sign-in. Throws a ``Failure`` alone where Apple's answer is about another account (RULES §2.2).
+  func exchange(
+    code: String, of identity: AppleIdentity, redirectURI: String?
+  ) async throws -> SealedAppleToken? {
+    guard let key else { return nil }
+    let tokens: AppleTokens
+    do {
+      let secret = try key.clientSecret(for: identity.clientID, now: environment.now() / 1000)
+      let request = try requests.exchange(
+        code: code, of: identity, redirectURI: redirectURI, secret: secret)
+      let (response, body) = try await ask(request)
+      tokens = try AppleAnswer.tokens(status: response.status, fields: response.fields, body: body)
+    } catch let error as CancellationError {
+      throw error
+    } catch {
+      report(error, "apple_code_not_exchanged")
+      return nil
+    }
+    guard let text = tokens.idToken, let refreshToken = tokens.refreshToken else { return nil }
+    do {
+      let second = try AppleToken(parsing: text)
+      try verifier.verifyExchanged(
+        second, key: try await keys.key(second.kid), for: identity, now: environment.now() / 1000)
+    } catch let error as AppleTokenError {
+      log.error("apple_code_of_another", [("error", .string(error.description))])
+      throw Failure.identityToken(error)
+    } catch is Failure {
+      return nil
+    }
+    return try seal(refreshToken, of: identity)
+  }
+
+  /// Keeps what an exchange gave, where the identity is stored by now.
+  func keep(_ token: SealedAppleToken?) async {
+    guard let token else { return }
+    do {
+      try await ports.appleTokens.keep(token, now: environment.now())
+    } catch {
+      metrics.alarms[Metrics.Alarm.storage].add()
+      log.error("apple_token_not_kept", [("error", .string("\(error)"))])
+    }
+  }
+
+  /// Asks Apple whether the tokens whose time has come still hold.
+  func checkDue() async throws {
+    guard let key else { return }
+    let now = environment.now()
+    let due = try await ports.appleTokens.due(now: now, retryAt: now + Self.checkInterval / 4, limit: 100)
+    for token in due {
+      try Task.checkCancellation()
+      guard let text = open(token) else { continue }
+      let verdict: AppleTokenVerdict
+      do {
+        let secret = try key.clientSecret(for: token.clientID, now: environment.now() / 1000)
+        let (response, body) = try await ask(requests.validate(refreshToken: text, secret: secret))
+        _ = try AppleAnswer.tokens(status: response.status, fields: response.fields, body: body)
+        verdict = .valid
+      } catch AppleRefusal.invalidGrant {
+        verdict = .invalidGrant
+      } catch AppleRefusal.suspect {
+        verdict = .invalidRequest
+      } catch let error as CancellationError {
+        throw error
+      } catch {
+        report(error, "apple_token_not_checked")
+        verdict = .unknown
+      }
+      if verdict == .invalidGrant { log.info("apple_consent_gone", [("token", .integer(token.id))]) }
+      try await ports.appleTokens.checked(
+        token.id, verdict, nextCheck: nextCheck(), now: environment.now())
+    }
+  }
+
+  /// Whatever the answer: the same token is asked about once a day at most.
+  private func nextCheck() -> Int64 {
+    let random = environment.random(4).reduce(Int64(0)) { $0 << 8 | Int64($1) }
+    return environment.now() + Self.checkInterval - Self.jitter + random % (2 * Self.jitter)
+  }
+
+  private func ask(_ request: HTTPRequest) async throws -> (HTTPResponse, [UInt8]) {
+    do {
+      let response = try await ports.apple.respond(to: request)
+      return (response, try await response.body.collect(upTo: AppleAnswer.maximumLength))
+    } catch let error as HTTPClientError {
+      throw AppleRefusal(error)
+    }
+  }
+
+  private func report(_ error: any Error, _ event: String) {
+    if case AppleRefusal.configuration = error {
+      metrics.alarms[Metrics.Alarm.appleConfiguration].add()
+      log.error("apple_configuration", [("error", .string("\(error)"))])
+    } else {
+      log.info(event, [("error", .string("\(error)"))])
+    }
+  }
+
+  private func seal(_ text: String, of identity: AppleIdentity) throws -> SealedAppleToken {
+    var token = SealedAppleToken(
+      teamID: identity.teamID, subject: identity.subject, clientID: identity.clientID, sealingKey: "",
+      sealed: Array(text.utf8), nextCheck: nextCheck())
+    if let (name, sealed) = try sealer.seal(token.sealed, .appleToken, place: Self.place(token)) {
+      token.sealingKey = name
+      token.sealed = sealed
+    }
+    return token
+  }
+
+  /// The token's text; nil where its key is no longer configured.
+  private func open(_ token: SealedAppleToken) -> String? {
+    if token.sealingKey.isEmpty { return String(decoding: token.sealed, as: UTF8.self) }
+    guard
+      let octets = try? sealer.open(
+        token.sealed, key: token.sealingKey, .appleToken, place: Self.place(token))
+    else {
+      log.error("apple_token_not_opened", [("sealing_key", .string(token.sealingKey))])
+      return nil
+    }
+    return String(decoding: octets, as: UTF8.self)
+  }
+
+  private static func place(_ token: SealedAppleToken) -> String {
+    "\(token.teamID)/\(token.subject)/\(token.clientID)"
+  }
+}

@@ -1,0 +1,59 @@
+import Accounts
+import BramleyAPI
+import Cryptography
+import Encodings
+import HTTPMessages
+
+/// What is done with a verified identity: one step of the store, and its answer.
+struct IdentitySteps: Sendable {
+  /// Milliseconds that a switch ticket holds.
+  static let ticketLife: Int64 = 600_000
+
+  let service: AccountService
+
+  /// Signs in, links or re-authenticates, and answers with the session; throws a ``Failure``.
+  ///
+  /// - Parameters:
+  ///   - linkingTo: the session whose user the identity is to be linked to.
+  ///   - reauthenticating: the session whose `auth_time` is to be renewed.
+  ///   - stored: called where the identity is in the database, be it another user's.
+  func answer(
+    _ assertion: IdentityAssertion, linkingTo: UUID? = nil, reauthenticating: UUID? = nil, keyID: [UInt8]?,
+    stored: () async -> Void
+  ) async throws -> HTTPResponse {
+    let auth = service.auth
+    let now = service.environment.now()
+    let signIn = IdentitySignIn(
+      assertion, user: try service.identifier(), identity: try service.identifier(),
+      session: try service.identifier(),
+      policy: SignInPolicy(allowsSignUp: auth.signUps, matchesVerifiedEmail: auth.emailMatching),
+      keyID: keyID, now: now)
+    let ticket = Base64.encodeURL(service.environment.random(32))
+    let expiry = now + Self.ticketLife
+    let store = service.ports.store
+    let result = try await storage {
+      if let linkingTo {
+        return try await store.link(
+          IdentityLink(
+            signIn, bearer: linkingTo, ticketHash: SHA256.hash(ticket), ticketExpiresAt: expiry,
+            maxAge: auth.stepUpMaximumAge))
+      }
+      if let reauthenticating { return try await store.reauthenticate(signIn, bearer: reauthenticating) }
+      return try await store.signIn(signIn)
+    }
+    switch result {
+    case .success(let open):
+      await stored()
+      return try await service.answer(open, now: now)
+    case .failure(let refusal):
+      guard refusal == .linkedToAnotherUser else { throw Failure.refused(refusal) }
+      await stored()
+      throw Failure.refused(
+        refusal,
+        ticket: [
+          Failure.Member("switch_ticket", .string(ticket)),
+          Failure.Member("switch_ticket_expires_at", .integer(expiry / 1000)),
+        ])
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import Accounts
+import BramleyAPI
+import Cryptography
+import Encodings
+import HTTPMessages
+
+/// `POST /auth/v1/switch` {`switch_ticket`, `leaving`?}: goes over to the account that an identity turned out to
+/// belong to (RULES §3.7). The bearer is of the session that the ticket is bound to.
+struct SwitchRoute: Endpoint {
+  let method = HTTPMethod.post
+  let path = AccountTargets.switchAccount
+  let service: AccountService
+
+  func respond(to request: HTTPRequest, _ exchange: inout Exchange) async throws -> HTTPResponse {
+    // A repeat may come when the session it was sent with is gone already: the store decides about that.
+    let bearer = try await service.bearers.sessionID(request, now: exchange.startedAt)
+    let body = try await AccountBody(of: request)
+    guard let ticket = try body.text("switch_ticket") else {
+      throw Failure.validation("switch_ticket is missing")
+    }
+    let text = try body.text("leaving") ?? LeftBehind.keep.rawValue
+    guard let leaving = LeftBehind(rawValue: text) else {
+      throw Failure.validation("leaving is keep or discard")
+    }
+    let keyID = try await service.evidence.keyID(request, body: body.octets, &exchange)
+    let now = service.environment.now()
+    let change = AccountSwitch(
+      ticketHash: SHA256.hash(ticket), bearer: bearer, session: try service.identifier(), leaving: leaving,
+      keyID: keyID, now: now)
+    switch try await storage({ try await service.ports.store.switch(change) }) {
+    case .success(let open): return try await service.answer(open, now: now)
+    case .failure(.tokenUsed), .failure(.challengeInvalid):
+      throw Failure(
+        400, .switchTicketInvalid, "The switch ticket is unknown, used, over, or another session's")
+    case .failure(let refusal): throw Failure.refused(refusal)
+    }
+  }
+}
