@@ -54,10 +54,10 @@ final class Load {
     return Double(DispatchTime.now().uptimeNanoseconds - start) / 1e9
   }
 
-  /// Half of the answers came within so many microseconds.
-  var median: Double {
+  /// Such a share of the answers came within so many microseconds.
+  func quantile(_ share: Double) -> Double {
     let sorted = latencies.sorted()
-    return sorted.isEmpty ? 0 : Double(sorted[sorted.count / 2]) / 1000
+    return sorted.isEmpty ? 0 : Double(sorted[Int(Double(sorted.count - 1) * share)]) / 1000
   }
 
   /// Whether an answer is there to its end: by its length, or by its last chunk.

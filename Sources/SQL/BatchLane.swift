@@ -1,7 +1,7 @@
 import System
 
 /// Decides jobs of one kind a whole batch at a time: load each row once, decide job after job, write each changed
-/// row once. It lives on the writer's thread and may keep rows between batches.
+/// row once. It is the writer's, in the hands of one thread at a time, and may keep rows between batches.
 ///
 /// On PostgreSQL other nodes decide at the same time: a decider locks the rows that it reads (`for update`), in one
 /// order, and keeps none that can change.
@@ -29,20 +29,23 @@ extension BatchDecider {
 
 /// The way to a batch decider from any task.
 package struct BatchLane<Job: Sendable, Answer: Sendable>: Sendable {
-  private let mailbox: Mailbox<any SQL.Job>
+  private let queue: any JobQueue
   private let lane: any SubmissionLane<Job, Answer>
 
-  init<Decider: BatchDecider>(_ mailbox: Mailbox<any SQL.Job>, _ make: @escaping @Sendable () -> Decider)
+  init<Decider: BatchDecider>(_ queue: any JobQueue, _ make: @escaping @Sendable () -> Decider)
   where Decider.Job == Job, Decider.Answer == Answer {
-    self.mailbox = mailbox
+    self.queue = queue
     lane = DeciderLane(make)
   }
 
   /// Waits until the job is decided and its batch is durable.
-  package func submit(_ job: Job) async throws -> Answer {
+  ///
+  /// - Parameter isBrief: it takes microseconds beside its commit, and somebody waits for it. An event loop with
+  ///   little else to do may then decide and commit it in person.
+  package func submit(_ job: Job, isBrief: Bool = false) async throws -> Answer {
     try await unsafe withUnsafeThrowingContinuation { continuation in
-      let submission = unsafe Submission(job, on: lane, continuation)
-      if !mailbox.post(submission) { submission.fail(DatabaseError.closed) }
+      let submission = unsafe Submission(job, isBrief: isBrief, on: lane, continuation)
+      if !queue.post(submission) { submission.fail(DatabaseError.closed) }
     }
   }
 }
@@ -52,17 +55,21 @@ protocol SubmissionLane<Submitted, Answer>: Lane {
   associatedtype Answer: Sendable
 }
 
-/// A job on a lane. Between `init` and `finish` only the writer's thread touches it.
+/// A job on a lane. Between `init` and `finish` only the writer touches it.
 @safe final class Submission<Submitted: Sendable, Answer: Sendable>: Job, @unchecked Sendable {
   let job: Submitted
   var answer: Answer?
   let lane: (any Lane)?
   let laneID: ObjectIdentifier?
   let loop = EventLoop.current
+  let isBrief: Bool
   private let continuation: UnsafeContinuation<Answer, any Error>
 
-  init(_ job: Submitted, on lane: any Lane, _ continuation: UnsafeContinuation<Answer, any Error>) {
+  init(
+    _ job: Submitted, isBrief: Bool, on lane: any Lane, _ continuation: UnsafeContinuation<Answer, any Error>
+  ) {
     self.job = job
+    self.isBrief = isBrief
     self.lane = lane
     laneID = ObjectIdentifier(lane)
     unsafe self.continuation = continuation

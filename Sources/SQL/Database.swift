@@ -4,7 +4,7 @@
 /// have effects outside. Checks come before writes: a job that throws before it wrote costs its batch nothing.
 package final class Database: Sendable {
   private enum Engine: Sendable {
-    case sqlite(writes: Mailbox<any Job>, reads: Mailbox<any Job>?)
+    case sqlite(writes: WriterQueue, reads: Mailbox<any Job>?)
     case postgreSQL(PostgresPool)
   }
 
@@ -22,7 +22,6 @@ package final class Database: Sendable {
       engine = .postgreSQL(try PostgresPool(settings))
       return
     }
-    let writes = Mailbox<any Job>()
     let connection = try Connection(location, role: .writer, tuning: tuning)
     var readers: [Connection] = []
     if location != .memory {
@@ -30,7 +29,12 @@ package final class Database: Sendable {
         readers.append(try Connection(location, role: .reader, tuning: tuning))
       }
     }
-    Self.start("sql-writer", connection) { Writer($0, writes, limit: max(tuning.batchLimit, 1)).run() }
+    let writes = WriterQueue(
+      Writer(
+        connection, checkpointPages: location.keepsLog ? tuning.checkpointPages : 0,
+        pace: CommitPace(limit: tuning.loopPatience)),
+      limit: max(tuning.batchLimit, 1))
+    Worker.start("sql-writer") { writes.work() }
     guard !readers.isEmpty else {
       engine = .sqlite(writes: writes, reads: nil)
       return
@@ -70,7 +74,7 @@ package final class Database: Sendable {
     try await submit(body, isReading: true)
   }
 
-  /// A lane of its own for jobs of one kind; `make` is called on the writer's thread.
+  /// A lane of its own for jobs of one kind; `make` is called by the writer.
   package func lane<Decider: BatchDecider>(
     _ make: @escaping @Sendable () -> Decider
   ) -> BatchLane<Decider.Job, Decider.Answer> {
@@ -87,7 +91,8 @@ package final class Database: Sendable {
       let job = unsafe ClosureJob(continuation, body)
       let isTaken =
         switch engine {
-        case .sqlite(let writes, let reads): (isReading ? reads ?? writes : writes).post(job)
+        case .sqlite(_, let reads?) where isReading: reads.post(job)
+        case .sqlite(let writes, _): writes.post(job)
         case .postgreSQL(let pool): pool.post(job, isReading: isReading)
         }
       if !isTaken { job.fail(DatabaseError.closed) }

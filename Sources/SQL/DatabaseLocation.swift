@@ -16,6 +16,11 @@ package enum DatabaseLocation: Sendable, Equatable {
     if case .readOnlyFile = self { true } else { false }
   }
 
+  /// Whether a write-ahead log is kept beside it.
+  var keepsLog: Bool {
+    if case .file = self { true } else { false }
+  }
+
   /// What is spoken there.
   package var dialect: Dialect {
     if case .postgreSQL = self { .postgreSQL } else { .sqlite }
@@ -30,19 +35,22 @@ package struct DatabaseTuning: Sendable {
   package var readers: Int
   /// The most jobs that share a commit.
   package var batchLimit: Int
-  /// Pages in the write-ahead log after which a commit moves them into the file; 0 never does.
+  /// Pages in the write-ahead log after which they are moved into the file; 0 never does.
   package var checkpointPages: Int
+  /// Nanoseconds of the disk within which an event loop commits a single job in person; 0: none ever does.
+  package var loopPatience: Int64
   /// The most pages that the file may have; nil for no limit. A full disk, for tests.
   package var maximumPages: Int?
 
   package init(
     busyTimeout: Int32 = 5_000, readers: Int = 2, batchLimit: Int = 512, checkpointPages: Int = 1_000,
-    maximumPages: Int? = nil
+    loopPatience: Int64 = 2_000_000, maximumPages: Int? = nil
   ) {
     self.busyTimeout = busyTimeout
     self.readers = readers
     self.batchLimit = batchLimit
     self.checkpointPages = checkpointPages
+    self.loopPatience = loopPatience
     self.maximumPages = maximumPages
   }
 
@@ -54,7 +62,7 @@ package struct DatabaseTuning: Sendable {
       // FULL syncs the log at every commit: what was answered survives a power cut. Group commit pays for it.
       pragmas += [
         "pragma journal_mode = wal", "pragma synchronous = full", "pragma cache_size = -32768",
-        "pragma wal_autocheckpoint = \(checkpointPages)", "pragma journal_size_limit = 67108864",
+        "pragma journal_size_limit = 67108864",
       ]
     default: pragmas += ["pragma query_only = on", "pragma cache_size = -4096"]
     }

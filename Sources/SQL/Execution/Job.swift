@@ -9,20 +9,22 @@ protocol Job: AnyObject, Sendable {
   var laneID: ObjectIdentifier? { get }
   /// The event loop that submitted it; nil when it came from none.
   var loop: EventLoop? { get }
+  /// Whether it takes microseconds beside its commit, and somebody waits for it: a loop may do it in person.
+  var isBrief: Bool { get }
   /// Does the work and keeps the result. It may run again after a rollback.
   func run(in transaction: Transaction) throws
   func finish()
   func fail(_ error: any Error)
 }
 
-/// Jobs of one kind that are decided together, on the writer's thread.
+/// Jobs of one kind that are decided together, by the writer.
 protocol Lane: AnyObject, Sendable {
   /// - Parameter othersWrote: whether rows may have changed since this lane's last batch by other hands.
   func decide(_ jobs: [any Job], in transaction: Transaction, othersWrote: Bool) throws
   /// Whether the batch that was decided last is in the database, after its commit's answer was lost; nil when
   /// that cannot be told.
   func wasCommitted(_ jobs: [any Job], in transaction: Transaction) throws -> Bool?
-  /// The writer's stamp after the lane's last batch. Touched on the writer's thread only.
+  /// The writer's stamp after the lane's last batch. The writer's.
   var stamp: UInt64 { get set }
 }
 
@@ -43,6 +45,7 @@ protocol Lane: AnyObject, Sendable {
 
   var lane: (any Lane)? { nil }
   var laneID: ObjectIdentifier? { nil }
+  var isBrief: Bool { false }
 
   func run(in transaction: Transaction) throws {
     value = try body(transaction)

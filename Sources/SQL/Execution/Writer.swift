@@ -1,34 +1,47 @@
-/// The one connection that writes, on a thread of its own. Everything that waits shares a transaction and its
-/// sync: while one commit runs the next batch gathers, so no timer is needed.
+import System
+
+/// The one connection that writes, in the hands of one thread at a time (``WriterQueue``). Everything that waits
+/// shares a transaction and its sync: while one commit runs the next batch gathers, so no timer is needed.
 ///
 /// A job that fails before it wrote is left out and the batch goes on. One that fails after it wrote takes the
 /// batch's transaction with it, and the others run again, each in its own. So no job pays for a savepoint.
 final class Writer {
   private let connection: Connection
-  private let mailbox: Mailbox<any Job>
-  private let limit: Int
+  private let checkpointPages: Int
   /// Changes whenever rows may have changed by other hands than a given lane's.
   private var stamp: UInt64 = 1
   private var dataVersion: Int64 = -1
+  private(set) var pace: CommitPace
 
-  init(_ connection: Connection, _ mailbox: Mailbox<any Job>, limit: Int) {
+  init(_ connection: Connection, checkpointPages: Int, pace: CommitPace) {
     self.connection = connection
-    self.mailbox = mailbox
-    self.limit = limit
+    self.pace = pace
+    self.checkpointPages = checkpointPages
   }
 
-  /// Until the mailbox is closed and empty.
-  func run() {
-    while let jobs = mailbox.take(limit) { commit(jobs) }
-  }
-
-  private func commit(_ jobs: [any Job]) {
-    do {
-      try begin()
+  /// Does the jobs and answers them.
+  ///
+  /// - Parameter waiting: whether another process's lock is waited for. When it is not and there is one, the
+  ///   answer is false and nothing was done.
+  @discardableResult func commit(_ jobs: [any Job], waiting: Bool = true) -> Bool {
+    do throws(DatabaseError) {
+      try begin(waiting: waiting)
     } catch {
+      if error == .busy, !waiting { return false }
       for job in jobs { job.fail(error) }
-      return
+      return true
     }
+    decide(jobs)
+    return true
+  }
+
+  /// Whether the write-ahead log has grown so long that it is to be moved into the file.
+  var isUntidy: Bool { checkpointPages > 0 && connection.logPages >= checkpointPages }
+
+  /// Moves the write-ahead log into the file when it is due: after the answers, which need not wait for it.
+  func tidy() { if isUntidy { connection.checkpoint() } }
+
+  private func decide(_ jobs: [any Job]) {
     // The rule under load: all are of one kind, and need no sorting out.
     if let first = jobs.first, let lane = first.lane, jobs.allSatisfy({ $0.laneID == first.laneID }) {
       do {
@@ -117,8 +130,12 @@ final class Writer {
     lane.stamp = stamp
   }
 
-  private func begin() throws(DatabaseError) {
-    try connection.begin(immediate: true)
+  private func begin(waiting: Bool = true) throws(DatabaseError) {
+    if waiting {
+      try connection.begin(immediate: true)
+    } else {
+      try connection.beginWithoutWaiting()
+    }
     do throws(DatabaseError) {
       let version = try connection.dataVersion()
       if version != dataVersion {
@@ -132,6 +149,7 @@ final class Writer {
   }
 
   private func end(_ jobs: [any Job]) {
+    let start = MonotonicTime.now.nanoseconds
     do {
       try connection.commit()
     } catch {
@@ -139,6 +157,7 @@ final class Writer {
       for job in jobs { job.fail(error) }
       return
     }
+    pace.note(nanoseconds: MonotonicTime.now.nanoseconds - start)
     Answers.finish(jobs)
   }
 

@@ -10,9 +10,12 @@ import Glibc
   }
 
   private let handle: OpaquePointer
+  private let busyTimeout: Int32
   private var cache: [String: Statement] = [:]
   /// Whether a statement that can write was run since this was last cleared.
   var wrote = false
+  /// Pages in the write-ahead log after the last commit.
+  private(set) var logPages = 0
 
   /// - Throws: `cannotOpen`, and what the first look into the file shows.
   init(_ location: DatabaseLocation, role: Role, tuning: DatabaseTuning) throws(DatabaseError) {
@@ -43,7 +46,10 @@ import Glibc
       throw .cannotOpen(path: path, reason: reason)
     }
     unsafe handle = opened
-    unsafe sqlite3_busy_timeout(handle, tuning.busyTimeout)
+    busyTimeout = tuning.busyTimeout
+    unsafe sqlite3_busy_timeout(handle, busyTimeout)
+    // In the place of SQLite's own, which moves the log inside a commit.
+    unsafe sqlite3_wal_hook(handle, logHasGrown, Unmanaged.passUnretained(self).toOpaque())
     do throws(DatabaseError) {
       for pragma in tuning.pragmas(location, role) { try script(pragma) }
     } catch {
@@ -90,6 +96,13 @@ import Glibc
     wrote = false
   }
 
+  /// Throws `busy` at once when another process writes.
+  func beginWithoutWaiting() throws(DatabaseError) {
+    unsafe sqlite3_busy_timeout(handle, 0)
+    defer { unsafe sqlite3_busy_timeout(handle, busyTimeout) }
+    try begin(immediate: true)
+  }
+
   func commit() throws(DatabaseError) {
     try statement("commit").run()
   }
@@ -99,6 +112,15 @@ import Glibc
     // An error may have rolled back already, then there is nothing to end.
     if inTransaction { try? statement("rollback").run() }
   }
+
+  /// Moves as much of the write-ahead log into the file as nobody reads any more. What cannot be moved now is
+  /// moved the next time.
+  func checkpoint() {
+    logPages = 0
+    _ = unsafe sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
+  }
+
+  fileprivate func noteLog(pages: Int) { logPages = pages }
 
   /// Changes whenever another connection has committed.
   func dataVersion() throws(DatabaseError) -> Int64 {
@@ -137,4 +159,15 @@ import Glibc
     let descriptor = unsafe open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
     if descriptor >= 0 { close(descriptor) }
   }
+}
+
+/// SQLite tells a connection how many pages the log has after a commit. In a function of its own, not a closure: a C
+/// callback must belong to no actor (SE-0423).
+private func logHasGrown(
+  _ context: UnsafeMutableRawPointer?, _ handle: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ pages: Int32
+) -> Int32 {
+  if let context = unsafe context {
+    unsafe Unmanaged<Connection>.fromOpaque(context).takeUnretainedValue().noteLog(pages: Int(pages))
+  }
+  return SQLITE_OK
 }

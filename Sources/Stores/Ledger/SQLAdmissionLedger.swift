@@ -64,7 +64,9 @@ package struct SQLAdmissionLedger: AdmissionLedger {
   }
 
   private func decision(_ job: LedgerJob) async throws -> AdmissionDecision {
-    guard case .decision(let decision) = try await lane.submit(job) else { throw LedgerConfusion() }
+    guard case .decision(let decision) = try await lane.submit(job, isBrief: true) else {
+      throw LedgerConfusion()
+    }
     return decision
   }
 }

@@ -30,6 +30,9 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
   private var events: [Poller.Event] = []
   private var ready: [Work] = []
   private var endOfTurn: [() -> Void] = []
+  /// How many pieces of work, such as requests, wait for what happens on this loop, so that it should not be
+  /// kept long by any of them. The loop's own.
+  package private(set) var engagements = 0
   private var thread = pthread_t()
 
   /// After so many pieces of work the descriptors get their turn again.
@@ -115,6 +118,18 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
   package func atEndOfTurn(_ closure: @escaping () -> Void) {
     assertCurrent()
     endOfTurn.append(closure)
+  }
+
+  /// A piece of work begins that waits for what happens on this loop. On the loop only.
+  package func engage() {
+    assertCurrent()
+    engagements += 1
+  }
+
+  /// The piece of work ended. On the loop only.
+  package func disengage() {
+    assertCurrent()
+    engagements -= 1
   }
 
   /// Stops a debug build that touches the loop's own from another thread.

@@ -54,7 +54,9 @@ extension Connection {
   /// Whether another request may follow.
   private func answer(_ head: HTTPRequestHead) async -> Bool {
     let body = takeBody(head)
+    server.loop.engage()
     defer {
+      server.loop.disengage()
       content?.detach()
       content = nil
     }
