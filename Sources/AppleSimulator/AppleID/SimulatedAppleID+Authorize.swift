@@ -66,7 +66,7 @@ extension SimulatedAppleID {
     var form = FormParameters([("code", granted.authorizationCode)])
     if request.givesToken { form.append("id_token", granted.identityToken) }
     if let state = request.state { form.append("state", state) }
-    if let user = granted.user { form.append("user", Self.text(user)) }
+    if let user = granted.user { form.append("user", user.json.text) }
     return SimulatedRedirect(redirectURI: request.redirectURI, form: form)
   }
 
@@ -76,25 +76,24 @@ extension SimulatedAppleID {
     return SimulatedRedirect(redirectURI: request.redirectURI, form: form)
   }
 
-  /// `user` of a form post.
-  private static func text(_ user: SimulatedAuthorization.User) -> String {
-    var members: [(String, JSONValue)] = []
-    if user.firstName != nil || user.lastName != nil {
-      members.append(
-        (
-          "name",
-          ["firstName": .string(user.firstName ?? ""), "lastName": .string(user.lastName ?? "")]
-        ))
-    }
-    if let email = user.email { members.append(("email", .string(email))) }
-    return JSONValue.object(members).text
-  }
-
   private func answer(_ request: AuthorizationRequest, _ redirect: SimulatedRedirect) -> HTTPResponse {
     if request.mode == "form_post" { return AuthorizePage.formPost(redirect) }
     let mark = request.mode == "fragment" ? "#" : redirect.redirectURI.contains("?") ? "&" : "?"
     return HTTPResponse(
       status: 302,
       fields: ["location": redirect.redirectURI + mark + redirect.form.text, "cache-control": "no-store"])
+  }
+}
+
+extension SimulatedAuthorization.User {
+  /// As Apple's form post spells it: `{"name":{"firstName","lastName"},"email"}`.
+  var json: JSONValue {
+    var members: [(String, JSONValue)] = []
+    if firstName != nil || lastName != nil {
+      members.append(
+        ("name", ["firstName": .string(firstName ?? ""), "lastName": .string(lastName ?? "")]))
+    }
+    if let email { members.append(("email", .string(email))) }
+    return .object(members)
   }
 }

@@ -11,6 +11,16 @@ extension SimulatedAppleID {
     return SimulatedTeamKey(teamID: teamID, keyID: keyID, p8: pem)
   }
 
+  /// The keys of a team that hold, the newest last.
+  public func teamKeys(of teamID: String) throws(SimulatorError) -> [SimulatedTeamKey] {
+    var keys: [SimulatedTeamKey] = []
+    for key in ledger.teamKeys where key.teamID == teamID {
+      guard let pem = try? key.key.pem else { throw .cryptography }
+      keys.append(SimulatedTeamKey(teamID: teamID, keyID: key.keyID, p8: pem))
+    }
+    return keys
+  }
+
   /// Ends a team's key, as a developer does in the account.
   public func revokeKey(_ keyID: String) { ledger.teamKeys.removeAll { $0.keyID == keyID } }
 

@@ -107,6 +107,7 @@ struct AccountLifeTests {
     let refreshed = try await again.tokens(
       again.requests.validate(refreshToken: #require(tokens.refreshToken), secret: place.secret()))
     #expect(refreshed.idToken != nil)
+    #expect(try await again.apple.teamKeys(of: Cupertino.team).map(\.p8) == [place.teamKey.p8])
     let signedIn = try await again.signIn()
     #expect(signedIn.subject == granted.subject && signedIn.user == nil)
     #expect(try await again.verify(signedIn.identityToken).email == granted.user?.email)
