@@ -109,7 +109,12 @@ let package = Package(
     test(
       "BramleyClient",
       ["AppleSimulator", "BramleyAPI", "Cryptography", "Encodings", "HTTPMessages"]),
-    test("bramley", ["Admission", "AppAttest", "Encodings", "HTTPMessages", "SQL", "Stores", "System"]),
+    test(
+      "bramley",
+      [
+        "Accounts", "Admission", "AppAttest", "Encodings", "HTTPMessages", "SQL", "Server", "Stores",
+        "System",
+      ]),
     .testTarget(
       name: "EndToEndTests",
       dependencies: [

@@ -33,6 +33,9 @@ package enum Token {
   /// What the database has of a token.
   package static func hash(_ token: String) -> [UInt8] { SHA256.hash(token) }
 
+  /// Whether it is a name for a token: 1 to 32 small letters, digits and hyphens.
+  package static func isName(_ name: String) -> Bool { isName(name[...]) }
+
   private static func isName(_ name: Substring) -> Bool {
     (1...32).contains(name.utf8.count)
       && name.utf8.allSatisfy {

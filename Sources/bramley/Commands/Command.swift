@@ -17,6 +17,7 @@ let allCommands: [any Command.Type] = [
   Ask.self, Proxy.self, BuyToken.self,
   InspectAttestation.self, InspectAssertion.self, InspectReceipt.self,
   CreateDebugKey.self, ListDebugKeys.self, RevokeDebugKey.self,
+  CreateAdminKey.self, ListAdminKeys.self, RevokeAdminKey.self,
 ]
 
 /// Why a command ended without doing what it was asked.
