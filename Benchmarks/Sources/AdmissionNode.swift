@@ -24,7 +24,7 @@ enum AdmissionNode {
         appID: Workload.appID, environment: .production, anchor: anchor, registeredAt: WallClock.seconds,
         facts: DeviceFacts(osVersion: nil, validationCategory: nil))
       _ = try await store.register(
-        key, receipt: [], challenge: System.SecureRandom.bytes(16),
+        key, receipt: [], challenge: SecureRandom.bytes(16),
         challengeExpiry: WallClock.seconds + 300)
     }
   }
@@ -102,7 +102,7 @@ enum AdmissionNode {
 
   private static func request(_ key: Int, counter: UInt32) -> AdmissionRequest {
     AdmissionRequest(
-      id: System.SecureRandom.bytes(16),
+      id: SecureRandom.bytes(16),
       evidence: .assertion(keyID: name(key), counter: counter, challenge: nil),
       expectation: KeyExpectation(apps: ["production/" + Workload.appID], anchors: [anchor]),
       now: WallClock.milliseconds, charges: charges, lease: 600_000, address: "127.0.0.1")

@@ -68,7 +68,7 @@ enum MeasuredServer {
       for (index, row) in rows.enumerated() {
         group.addTask {
           try await keys.register(
-            row, receipt: [], challenge: System.SecureRandom.bytes(16), challengeExpiry: now / 1000 + 300)
+            row, receipt: [], challenge: SecureRandom.bytes(16), challengeExpiry: now / 1000 + 300)
         }
         if index % 512 == 511 { for _ in 0..<512 { _ = try await group.next() } }
       }
@@ -106,7 +106,7 @@ enum MeasuredServer {
     let tasks = BackgroundTasks(on: loops)
     let environment = Environment(
       configuration: configuration, now: { WallClock.milliseconds },
-      uptime: { MonotonicTime.now.nanoseconds }, random: { System.SecureRandom.bytes($0) },
+      uptime: { MonotonicTime.now.nanoseconds }, random: { SecureRandom.bytes($0) },
       background: { work in tasks.start { await work() } }, offload: { $0() }, log: { _ in }, zone: [],
       keys: keys, ledger: ledger, debugTokens: SQLDebugTokenStore(database),
       isReady: { true }, upstream: upstream)
@@ -166,7 +166,7 @@ struct AdmissionHandler: HTTPHandler {
     if mode == .verified { return HTTPResponse(status: 200, body: HTTPBody("ok")) }
     let decision = try await ledger.admit(
       AdmissionRequest(
-        id: System.SecureRandom.bytes(16),
+        id: SecureRandom.bytes(16),
         evidence: .assertion(keyID: name, counter: verified.counter, challenge: nil),
         expectation: expectation, now: now, charges: charges, lease: 60_000, address: "127.0.0.1"))
     guard case .admitted = decision else { return HTTPResponse(status: 429) }

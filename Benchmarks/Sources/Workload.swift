@@ -42,7 +42,7 @@ struct Workload: Sendable {
     requests.reserveCapacity(count)
     for index in 0..<count {
       let device = index % keys.count
-      guard let challenge = authority.mint(purpose: .request, random: System.SecureRandom.bytes(16), now: now)
+      guard let challenge = authority.mint(purpose: .request, random: SecureRandom.bytes(16), now: now)
       else {
         throw BenchmarkError("no challenge")
       }

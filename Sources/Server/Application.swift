@@ -23,7 +23,8 @@ struct Application {
         AttestTargets.probe, "/health",
         "/ready", "none",
       ]
-        + AccountRoutes.paths + providers.map(\.route))
+        + AccountRoutes.paths + providers.map(\.route),
+      droppedLogLines: environment.droppedLogLines)
     let log = ApplicationLog(environment)
     let challenges = ChallengeKeys(environment)
     let keys = KeyCache(environment.keys)

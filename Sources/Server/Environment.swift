@@ -19,6 +19,8 @@ package struct Environment: Sendable {
   package var offload: @Sendable (@escaping @Sendable () -> RegistrationVerdict) async -> RegistrationVerdict
   /// Waits; throws when the task is cancelled. Does not wait where nobody gives it.
   package var sleep: @Sendable (Duration) async throws -> Void = { _ in }
+  /// How many lines of the log were dropped, because nobody read them in time.
+  package var droppedLogLines: @Sendable () -> Int = { 0 }
   /// Takes one line of the log, JSON without its line end.
   package var log: @Sendable (String) -> Void
   /// The content of the zone file (RFC 8536) of `configuration.timeZone`.

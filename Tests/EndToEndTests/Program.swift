@@ -11,8 +11,13 @@ final class Program {
   private static let executable = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath()
     .deletingLastPathComponent().appending(path: "bramley")
 
-  /// Starts it with these arguments; its streams go to files in the folder.
-  init(_ arguments: [String], in folder: Folder, environment: [String: String] = [:]) throws {
+  /// Starts it with these arguments; its streams go to files in the folder, stderr elsewhere where that is given.
+  init(
+    _ arguments: [String], in folder: Folder, environment: [String: String] = [:],
+    errors other: FileHandle? = nil
+  )
+    throws
+  {
     let name = UUID().uuidString
     output = folder.url.appending(path: "\(name).out")
     errors = folder.url.appending(path: "\(name).err")
@@ -25,7 +30,7 @@ final class Program {
     ].merging(environment) { $1 }
     process.standardInput = FileHandle.nullDevice
     process.standardOutput = try FileHandle(forWritingTo: output)
-    process.standardError = try FileHandle(forWritingTo: errors)
+    process.standardError = try other ?? FileHandle(forWritingTo: errors)
     try process.run()
   }
 

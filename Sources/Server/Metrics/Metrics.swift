@@ -45,7 +45,10 @@ package final class Metrics: Sendable {
   /// Reservations that the sweep had to settle.
   package let swept = Counter()
 
-  package init(routes: some Sequence<String>) {
+  private let droppedLogLines: @Sendable () -> Int
+
+  package init(routes: some Sequence<String>, droppedLogLines: @escaping @Sendable () -> Int = { 0 }) {
+    self.droppedLogLines = droppedLogLines
     self.routes = CounterFamily(label: "route", values: routes)
   }
 
@@ -71,6 +74,7 @@ package final class Metrics: Sendable {
     single("bramley_debug_token_uses_total", "Requests let in by a debug token.", debugTokenUses.value)
     single("bramley_refresh_reuses_total", "Refresh tokens used when long replaced.", refreshReuses.value)
     single("bramley_swept_reservations_total", "Reservations settled by the sweep.", swept.value)
+    single("bramley_log_lines_dropped_total", "Lines of the log that nobody read in time.", droppedLogLines())
     let name = "bramley_head_seconds"
     out += "# HELP \(name) Time to the head of the answer.\n# TYPE \(name) histogram\n"
     let samples = heads.samples

@@ -48,7 +48,7 @@ package enum Files {
   ///
   /// The mode is 0600 by default, since what a server writes is a secret more often than not.
   package static func write(_ bytes: [UInt8], to path: String, mode: UInt32 = 0o600) throws(Failure) {
-    let temporary = path + ".\(getpid()).\(SecureRandom.bytes(8).reduce(0) { $0 << 8 | UInt64($1) })"
+    let temporary = path + ".\(getpid()).\(UInt64.random(in: 0 ... .max))"
     let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode)
     guard descriptor >= 0 else { throw .system(.last("open")) }
     do throws(SystemError) {

@@ -47,7 +47,7 @@ struct Dev: Command {
 
   func run(_ console: Console) async throws -> ExitCode {
     let authority = try SimulatedApple.authority(in: data)
-    let key = "simulated-" + Base64.encodeURL(Cryptography.SecureRandom.bytes(16))
+    let key = "simulated-" + Base64.encodeURL(SecureRandom.bytes(16))
     let parts = try await Compose(configuration(authority, key: key), use: .simulation)
     let provider = SimulatedAnthropic(
       apiKey: key, now: { WallClock.seconds },
@@ -55,7 +55,7 @@ struct Dev: Command {
     let server = try Server(try parts.environment(upstream: provider, apple: try parts.appleNetwork()))
     let live = try await LiveServer(server, parts)
     tour(console, metrics: "http://\(live.adminListener.addresses[0])/metrics")
-    try await live.run(console)
+    try await live.run()
     return .success
   }
 

@@ -30,7 +30,7 @@ struct Serve: Command {
     console.note(
       "serving on http://\(live.listener.addresses[0]), metrics on http://\(live.adminListener.addresses[0])/metrics"
     )
-    try await live.run(console)
+    try await live.run()
     return .success
   }
 }

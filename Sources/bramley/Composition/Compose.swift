@@ -62,7 +62,7 @@ struct Compose: Sendable {
       configuration: configuration,
       now: { WallClock.milliseconds },
       uptime: { MonotonicTime.now.nanoseconds },
-      random: { Cryptography.SecureRandom.bytes($0) },
+      random: { SecureRandom.bytes($0) },
       background: { [background] work in background.start(work) },
       offload: { work in
         await withTaskExecutorPreference(globalConcurrentExecutor) { work() }
@@ -79,6 +79,7 @@ struct Compose: Sendable {
         appleService: appleService),
       isReady: { [database] in await database.isReady() },
       upstream: upstream)
+    environment.droppedLogLines = { Self.lines.dropped }
     environment.sleep = { [loops] in try await loops.currentOrNext().sleep(for: $0) }
     return environment
   }
@@ -94,19 +95,22 @@ struct Compose: Sendable {
 
   /// This process among all nodes: for people its machine, and what no other process has.
   private static let node =
-    "\(CurrentProcess.host)/\(CurrentProcess.identifier)/\(Hex.encode(Cryptography.SecureRandom.bytes(4)))"
+    "\(CurrentProcess.host)/\(CurrentProcess.identifier)/\(Hex.encode(SecureRandom.bytes(4)))"
+
+  /// The log's lines on their way to stderr.
+  static let lines = LineWriter(descriptor: 2) { Self.line("log_dropped", [("count", .integer($0))]) }
 
   /// Writes a line of the log to stderr.
-  static let log: @Sendable (String) -> Void = { line in
-    try? Files.writeAll(Array((line + "\n").utf8), to: 2)
-  }
+  static let log: @Sendable (String) -> Void = { lines.write($0) }
 
   /// Writes an error that the application does not see.
-  static func log(_ event: String, _ members: [(String, JSONValue)]) {
+  static func log(_ event: String, _ members: [(String, JSONValue)]) { log(line(event, members)) }
+
+  private static func line(_ event: String, _ members: [(String, JSONValue)]) -> String {
     let head: [(String, JSONValue)] = [
       ("time", .string(CivilTime(secondsSince1970: WallClock.seconds).rfc3339)), ("level", "error"),
       ("event", .string(event)),
     ]
-    log(JSONValue.object(head + members).text)
+    return JSONValue.object(head + members).text
   }
 }

@@ -49,10 +49,12 @@ struct LiveServer: Sendable {
   }
 
   /// Serves until SIGTERM or SIGINT, then lets running answers end. A second signal ends it at once.
-  func run(_ console: Console) async throws {
+  func run() async throws {
     let signals = try Signals(on: parts.loops.next())
     repeat {} while try await signals.next() == .hangUp
-    console.note("stopping: running answers may end, for \(Self.patience.components.seconds) seconds at most")
+    // By the log's way: who does not read it may not keep the server from ending.
+    Compose.lines.write(
+      "stopping: running answers may end, for \(Self.patience.components.seconds) seconds at most")
     await withTaskGroup { group in
       group.addTask { await finish() }
       group.addTask {
@@ -65,6 +67,7 @@ struct LiveServer: Sendable {
     }
     // Only now: whoever waits on a loop could not be told any more.
     parts.loops.stop()
+    Compose.lines.flush(within: .seconds(1))
   }
 
   /// Takes no new connection, waits for running answers and their settlements, and closes the database.

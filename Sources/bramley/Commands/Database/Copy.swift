@@ -93,7 +93,7 @@ struct Copy: Command {
     defer { database.close() }
     do {
       let counts = try await DatabaseCopy(from: source, to: database).run(
-        id: Hex.encode(Cryptography.SecureRandom.bytes(16)), place: target.place, now: WallClock.seconds
+        id: Hex.encode(SecureRandom.bytes(16)), place: target.place, now: WallClock.seconds
       ) { table, rows in
         if rows.isMultiple(of: 50_000) { console.note("\(table): \(rows) rows") }
       }

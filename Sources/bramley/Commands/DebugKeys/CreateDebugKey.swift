@@ -38,7 +38,7 @@ struct CreateDebugKey: Command {
   func run(_ console: Console) async throws -> ExitCode {
     let now = WallClock.seconds
     let expiry = now + days * 86_400
-    guard let token = Token.debug(name: name, random: Cryptography.SecureRandom.bytes(32)) else {
+    guard let token = Token.debug(name: name, random: SecureRandom.bytes(32)) else {
       throw CommandFailure(message: "“\(name)” is no name for a token")
     }
     try await DebugKeyStore.with(arguments, console) { store, configuration in
