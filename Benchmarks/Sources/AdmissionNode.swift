@@ -1,5 +1,6 @@
 import Admission
 import AppAttest
+import Cryptography
 import Foundation
 import Gateway
 import SQL

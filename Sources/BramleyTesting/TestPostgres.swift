@@ -25,12 +25,19 @@ package final class TestPostgres: Sendable {
   private let answers: FileHandle
 
   /// Starts a server of its own, for tests that stop it; nil where PostgreSQL is not installed.
-  package init?() {
+  ///
+  /// - Parameters:
+  ///   - port: has it listen there on 127.0.0.1 as well.
+  ///   - tls: gives it a certificate for that name, by an authority whose certificate is ``authority``.
+  package init?(port: Int? = nil, tls name: String? = nil) {
     // #filePath is <package root>/Sources/BramleyTesting/TestPostgres.swift
     let package = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3)
     let process = Process()
     let (input, output) = (Pipe(), Pipe())
     process.executableURL = URL(filePath: package.joined(separator: "/") + "/scripts/test-postgres")
+    process.environment = ProcessInfo.processInfo.environment.merging(
+      [("TCP", port.map(String.init)), ("TLS", name)].compactMap { key, value in value.map { (key, $0) } }
+    ) { $1 }
     process.standardInput = input
     process.standardOutput = output
     guard (try? process.run()) != nil else { return nil }
@@ -41,6 +48,13 @@ package final class TestPostgres: Sendable {
   }
 
   deinit { try? commands.close() }
+
+  /// Path of the certificate of the authority that signed the server's.
+  package var authority: String {
+    let directory =
+      url.split(separator: "?").last?.split(separator: "&").first?.dropFirst("host=".count) ?? ""
+    return directory + "/authority.pem"
+  }
 
   /// `stop`, `start`, `restart` or `crash`; returns when that is done.
   package func tell(_ command: String) {
