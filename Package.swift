@@ -144,8 +144,8 @@ if Context.environment["BRAMLEY_BENCHMARKS"] != nil {
     .executableTarget(
       name: "BramleyBenchmarks",
       dependencies: [
-        "Admission", "AppAttest", "BramleyAPI", "Cryptography", "Encodings", "Gateway", "HTTPMessages", "SQL",
-        "Server", "Stores", "System", "Transport",
+        "Accounts", "Admission", "AppAttest", "BramleyAPI", "Cryptography", "Encodings", "Gateway",
+        "HTTPMessages", "SQL", "Server", "Stores", "System", "Transport",
       ],
       path: "Benchmarks/Sources"))
 }

@@ -15,9 +15,11 @@ enum Benchmarks {
     if arguments.count > 1, arguments[1] == "node" {
       return try await AdmissionNode.run(Array(arguments.dropFirst(2)))
     }
+    if arguments.count == 3, arguments[1] == "refreshing" { return try await refreshing(arguments[2]) }
     let chosen = Set(arguments.dropFirst())
     func wants(_ name: String) -> Bool { chosen.isEmpty || chosen.contains(name) }
     if wants("admission") { try admission() }
+    if wants("refreshes") { try refreshes() }
     if wants("latency") { try await latency() }
     if wants("process") { try process() }
     if wants("connections") { try await connections() }
