@@ -37,6 +37,9 @@ public struct ServerSentEvent: Sendable, Equatable {
 public struct ServerSentEventReader: Sendable {
   /// How many events were dropped for their length.
   public private(set) var dropped = 0
+  /// How many octets wait for the end of their event, as far as they are kept: more than the limit where it is
+  /// longer.
+  public var pending: Int { data.count + line.count + (tooLong || lineTooLong ? limit : 0) }
 
   private let limit: Int
   private var line: [UInt8] = []

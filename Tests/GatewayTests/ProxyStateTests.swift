@@ -69,6 +69,24 @@ struct ProxyStateTests {
     }
   }
 
+  @Test("RULES §5.2: octets of an event that never ended were seen, and cost what they may be")
+  func abortedInside() throws {
+    let head = ProxyState.Event.head(status: 200, fields: Self.stream)
+    for (octets, output) in [(30, Int64(41)), (500, 100), (3 << 20, 100)] {
+      let inside = Array("data: {".utf8) + [UInt8](repeating: 0x78, count: octets - 1)
+      let actions = try Self.run([head, .chunk(Self.opening.bytes), .chunk(inside), .clientLeft])
+      #expect(Self.settlement(actions)?.usage.output == output)
+    }
+  }
+
+  @Test("RULES §5.2: a last event that tells no output is not the last word")
+  func finalWithoutFigure() throws {
+    let text = Self.opening.say(String(repeating: "x", count: 40)).delta(#""output_tokens":null"#).stop()
+    let actions = try Self.run([.head(status: 200, fields: Self.stream), .chunk(text.bytes), .ended])
+    #expect(Self.settlement(actions)?.usage.output == 45)
+    #expect(Self.settlement(actions)?.estimated == true)
+  }
+
   @Test("RULES §5.2: what was seen counts up to the limit")
   func abortedAtLimit() throws {
     let long = Self.opening.say(String(repeating: "x", count: 5_000))

@@ -72,7 +72,11 @@ struct ServerSentEventTests {
   func endless() {
     var reader = ServerSentEventReader(limit: 1_000)
     for _ in 0..<1_000 { #expect(reader.read([UInt8](repeating: 0x61, count: 1_000)).isEmpty) }
+    #expect(reader.pending > 1_000)
     #expect(reader.read(Array("\n\ndata: a\n\n".utf8)) == [ServerSentEvent(data: "a")])
+    #expect(reader.pending == 0)
+    _ = reader.read(Array("data: ab\ndata: c".utf8))
+    #expect(reader.pending == 9)
   }
 
   @Test("What is written is read again; no line end in it can forge a field")

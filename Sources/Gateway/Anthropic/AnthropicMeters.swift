@@ -2,6 +2,9 @@ import Encodings
 import HTTPMessages
 
 /// Reads usage from the events of a Messages stream.
+///
+/// Octets of an event that has not ended count as seen: whoever breaks a stream off within one has them, and a
+/// line that never ends must not hide any.
 struct AnthropicStreamMeter: UsageMeter {
   let unsplitWritesAreLong: Bool
   private var reader = ServerSentEventReader()
@@ -24,7 +27,7 @@ struct AnthropicStreamMeter: UsageMeter {
       }
     return MeterReading(
       usage: usage.tokens(unsplitWritesAreLong: unsplitWritesAreLong), completeness: completeness,
-      visibleOctets: visibleOctets, visibleOnly: !hidden && reader.dropped == 0)
+      visibleOctets: visibleOctets + Int64(reader.pending), visibleOnly: !hidden && reader.dropped == 0)
   }
 
   private mutating func read(_ event: ServerSentEvent) {
@@ -54,7 +57,7 @@ struct AnthropicStreamMeter: UsageMeter {
     case "message_delta":
       usage.merge(data["usage"])
       // The delta that names the reason of the stop is the last one, and its figures are final.
-      if data["delta"]?["stop_reason"]?.string != nil, data["usage"]?["output_tokens"] != nil {
+      if data["delta"]?["stop_reason"]?.string != nil, data["usage"]?["output_tokens"]?.integer != nil {
         finished = true
       }
     case "content_block_stop", "message_stop", "ping", "error": break
