@@ -11,6 +11,7 @@ public import HTTPMessages
 /// | `POST /simulator/forwarding` `{account, client_id, enabled}` | the same |
 /// | `POST /simulator/delete-account` `{account}` | the same |
 /// | `GET /simulator/accounts` | `{accounts: [{email, first_name, last_name}]}` |
+/// | `POST /simulator/accounts` `{email, first_name, last_name}` | the same: one more, or another name |
 ///
 /// Bodies are JSON and say so by their content type, which no web page of another origin can send here. For this
 /// machine alone: whoever reaches it is any user.
@@ -38,7 +39,7 @@ public struct SimulatedAppleControl: HTTPHandler {
       return try answer.get()
     }
     if request.method == .get, request.path == "/simulator/accounts" {
-      return SimulatedAppleID.json(["accounts": .array(await apple.accounts.map(Self.json))])
+      return SimulatedAppleID.json(await accounts)
     }
     guard request.method == .post else { return HTTPResponse(status: 404) }
     guard request.fields["content-type"]?.lowercased().hasPrefix("application/json") == true else {
@@ -76,9 +77,20 @@ public struct SimulatedAppleControl: HTTPHandler {
       return Self.json([
         try await apple.setForwarding(node["enabled"]?.bool ?? true, account: account, client: client)
       ])
+    case "accounts":
+      guard let email = node["email"]?.string, email.contains("@") else { throw .unknownAccount }
+      await apple.add(
+        SimulatedAccount(
+          email: email, firstName: node["first_name"]?.string ?? "", lastName: node["last_name"]?.string ?? ""
+        ))
+      return await accounts
     case "delete-account": return Self.json(try await apple.deleteAccount(account))
     default: return nil
     }
+  }
+
+  private var accounts: JSONValue {
+    get async { ["accounts": .array(await apple.accounts.map(Self.json))] }
   }
 
   private static func json(_ account: SimulatedAccount) -> JSONValue {

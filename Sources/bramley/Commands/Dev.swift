@@ -3,6 +3,7 @@ import AppleSimulator
 import Cryptography
 import Encodings
 import Server
+import SignInWithApple
 import System
 import Transport
 
@@ -48,24 +49,33 @@ struct Dev: Command {
   func run(_ console: Console) async throws -> ExitCode {
     let authority = try SimulatedApple.authority(in: data)
     let key = "simulated-" + Base64.encodeURL(SecureRandom.bytes(16))
-    let parts = try await Compose(configuration(authority, key: key), use: .simulation)
-    let provider = SimulatedAnthropic(
-      apiKey: key, now: { WallClock.seconds },
-      sleep: { [loops = parts.loops] in try await loops.currentOrNext().sleep(for: $0) })
-    let server = try Server(try parts.environment(upstream: provider, apple: try parts.appleNetwork()))
-    let live = try await LiveServer(server, parts)
+    let loops = try EventLoopGroup(loops: EventLoopGroup.processors)
+    let sleep: @Sendable (Duration) async throws -> Void = { try await loops.currentOrNext().sleep(for: $0) }
+    let appleID = try await StoredAppleID(
+      in: data, callbacks: hosts.map { $0 + "/auth/v1/callback" }, sleep: sleep)
+    let parts = try await Compose(
+      configuration(authority, appleID, key: key), use: .simulation, loops: loops)
+    let provider = SimulatedAnthropic(apiKey: key, now: { WallClock.seconds }, sleep: sleep)
+    let server = try Server(
+      try parts.environment(
+        upstream: provider, apple: appleID.handler,
+        appleService: AppleIDService(
+          scheme: "http", authority: "\(listen)", pathPrefix: StoredAppleID.path)))
+    let live = try await LiveServer(server, parts, handler: appleID.beside(server.handler))
     tour(console, metrics: "http://\(live.adminListener.addresses[0])/metrics")
     try await live.run()
     return .success
   }
 
-  private func configuration(_ authority: SimulatedAppleCA, key: String) -> Configuration {
+  private func configuration(
+    _ authority: SimulatedAppleCA, _ appleID: StoredAppleID, key: String
+  ) -> Configuration {
     var configuration = Configuration()
     configuration.deployment = .development
     configuration.listen = listen
     configuration.adminListen = ListenAddress(host: "127.0.0.1", port: 0)
     configuration.data = data.path
-    configuration.attest.audiences = [base, "http://localhost:\(listen.port)"]
+    configuration.attest.audiences = hosts
     configuration.attest.apps = [
       .init(appID: SimulatedApple.app.id, environments: [.development, .production])
     ]
@@ -74,13 +84,24 @@ struct Dev: Command {
     provider.models = SimulatedModel.all.map(\.id)
     provider.policy = .session
     configuration.anthropic = provider
-    configuration.auth = Configuration.Auth()
+    configuration.auth = accounts(appleID)
     configuration.quotas = [.init(name: "daily", subject: .key, limit: daily)]
     configuration.burst = .init(requests: 60, seconds: 60)
     return configuration
   }
 
+  private func accounts(_ appleID: StoredAppleID) -> Configuration.Auth {
+    var auth = Configuration.Auth()
+    var apple = Configuration.Auth.Apple(teamID: StoredAppleID.teamID, clients: StoredAppleID.clients)
+    apple.keyID = appleID.key.keyID
+    apple.privateKey = Secret(appleID.key.p8)
+    auth.apple = apple
+    return auth
+  }
+
   private var base: String { "http://\(listen)" }
+
+  private var hosts: [String] { [base, "http://localhost:\(listen.port)"] }
 
   private func tour(_ console: Console, metrics: String) {
     let program = CommandLine.arguments.first ?? "bramley"
@@ -107,6 +128,9 @@ struct Dev: Command {
 
         \(program) simulate token\(more)
             Buys a session token, for SDKs whose headers are fixed.
+
+        \(program) simulate apple sign-in\(more)
+            Signs in with a simulated Apple Account. With --link the account of before is kept.
 
         curl \(base)/attest/v1/challenge
         curl \(metrics)

@@ -20,11 +20,12 @@ struct Compose: Sendable {
   let database: Database
   private let claim: FileLock?
 
-  /// Starts the loops and opens the database.
-  init(_ configuration: Configuration, use: StoredState.Use) async throws {
+  /// Starts the loops, where none are given, and opens the database.
+  init(_ configuration: Configuration, use: StoredState.Use, loops given: EventLoopGroup? = nil) async throws
+  {
     self.configuration = configuration
     DescriptorLimit.raise()
-    loops = try EventLoopGroup(loops: EventLoopGroup.processors)
+    loops = try given ?? EventLoopGroup(loops: EventLoopGroup.processors)
     background = BackgroundTasks(on: loops)
     (database, claim) = try await StoredState.open(DatabasePlace(configuration), use: use)
   }

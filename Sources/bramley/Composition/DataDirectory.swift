@@ -27,8 +27,20 @@ struct DataDirectory: Sendable, Equatable {
   var simulatedAuthority: String { path + "/simulated-apple.json" }
   /// Its root certificate in PEM, for the configuration of a server that is to trust it.
   var simulatedRoot: String { path + "/simulated-apple.pem" }
+  /// The simulated Apple ID: keys, accounts and consents.
+  var simulatedAppleID: String { path + "/simulated-apple-id.json" }
   /// The directory of the simulated phones.
   var devices: String { path + "/devices" }
+
+  /// A file of what a simulated phone keeps for a server.
+  func file(ofDevice device: String, server: String, kind: String) -> String {
+    let name = server.unicodeScalars.map { scalar in
+      scalar.isASCII
+        && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil || scalar == ".")
+        ? String(scalar) : "_"
+    }.joined()
+    return "\(devices)/\(device).\(name.prefix(120)).\(kind)"
+  }
 
   /// Makes the directory, readable by its owner alone, where there is none.
   func create(_ subdirectory: String? = nil) throws(CommandFailure) {

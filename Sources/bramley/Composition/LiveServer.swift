@@ -15,12 +15,15 @@ struct LiveServer: Sendable {
   private static let patience = Duration.seconds(30)
 
   /// Binds both listeners and starts the jobs.
-  init(_ server: Server, _ parts: Compose) async throws {
+  ///
+  /// - Parameter handler: who answers, where that is not the server alone.
+  init(_ server: Server, _ parts: Compose, handler: (any HTTPHandler)? = nil) async throws {
     self.parts = parts
     var settings = HTTPServer.Configuration()
     settings.onFailure = { Compose.log("handler", [("kind", .string("\(type(of: $0))"))]) }
     let configuration = parts.configuration
-    listener = try await Self.listen(server.handler, on: configuration.listen, parts.loops, settings)
+    listener = try await Self.listen(
+      handler ?? server.handler, on: configuration.listen, parts.loops, settings)
     adminListener = try await Self.listen(
       server.adminHandler, on: configuration.adminListen, parts.loops, settings)
     for job in server.jobs {

@@ -1,6 +1,7 @@
 import AppleSimulator
 import BramleyClient
 import HTTPMessages
+import Server
 import System
 import Transport
 
@@ -22,6 +23,9 @@ struct SimulatedPhone: Sendable {
   let server: String
   let client: BramleyClient
   let loops: EventLoopGroup
+  /// What it keeps of its user's session with the server.
+  let session: StoredSession
+  private let transport: any HTTPHandler
 
   /// The phone that the arguments name, made when there is none.
   init(_ arguments: ParsedArguments, device fallback: String) throws {
@@ -34,12 +38,14 @@ struct SimulatedPhone: Sendable {
     let authority = try SimulatedApple.authority(in: data)
     let device = try StoredDevice(named: name, in: data, authority: authority)
     loops = try EventLoopGroup(loops: 1)
+    transport = try HTTPClient(on: loops)
+    session = StoredSession(device: name, server: server, in: data)
     var options = BramleyClient.Options()
     // A simulated attestation costs nothing.
     options.registrationCoolDown = 1
     options.allowsPlainHTTP = true
     client = try BramleyClient(
-      baseURL: server, transport: try HTTPClient(on: loops), attestation: device,
+      baseURL: server, transport: transport, attestation: device,
       storage: StoredKeyID(device: name, server: server, in: data), options: options,
       now: { WallClock.seconds })
   }
@@ -47,6 +53,16 @@ struct SimulatedPhone: Sendable {
   /// Registers the phone, if it is not registered.
   func register() async throws {
     try await reaching { try await client.register() }
+  }
+
+  /// Sends a request to the server as it is, without evidence.
+  func sendPlain(_ request: HTTPRequest) async throws -> HTTPResponse {
+    guard let base = BaseURL(server) else { throw CommandFailure(message: "\(server) is no base URL") }
+    var request = request
+    request.scheme = base.scheme
+    request.authority = base.authority
+    request.target = base.path + request.target
+    return try await transport.respond(to: request)
   }
 
   /// What the body throws, said plainly where the server cannot be reached.

@@ -7,12 +7,7 @@ actor StoredKeyID: KeyIDStorage {
 
   /// - Parameter server: the base URL; each has a key of its own.
   init(device: String, server: String, in data: DataDirectory) {
-    let name = server.unicodeScalars.map { scalar in
-      scalar.isASCII
-        && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil || scalar == ".")
-        ? String(scalar) : "_"
-    }.joined()
-    path = "\(data.devices)/\(device).\(name.prefix(120)).key"
+    path = data.file(ofDevice: device, server: server, kind: "key")
   }
 
   func load() async throws -> StoredKey? {

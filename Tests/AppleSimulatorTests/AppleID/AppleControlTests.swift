@@ -44,9 +44,15 @@ struct AppleControlTests {
     _ = try await post(control, "sign-in", .object(who + [("scopes", [])]))
     #expect(try await post(control, "delete-account", ["account": "ada@example.com"]).status == 200)
     #expect(saves.number == 5)
+    let new = try await post(control, "accounts", ["email": "tim@example.com", "first_name": "Tim"]).json
+    #expect(new?["accounts"]?.elements?.count == 3)
+    #expect(try await post(control, "accounts", ["email": "tim"]).status == 400)
     let list = try await control.respond(to: HTTPRequest(method: .get, target: "/simulator/accounts"))
     let accounts = try JSONReader.read(try await list.body.collect(upTo: 1 << 20))["accounts"]?.elements
-    #expect(accounts?.compactMap { $0["email"]?.string } == ["grace@example.com", "alan@example.com"])
+    #expect(
+      accounts?.compactMap { $0["email"]?.string } == [
+        "grace@example.com", "alan@example.com", "tim@example.com",
+      ])
   }
 
   @Test("a web page of another origin can do nothing here, and nonsense is refused")
