@@ -14,8 +14,9 @@ struct Doctor: Command {
     ],
     discussion: """
       Nothing is changed. Each of attest.audiences is asked how a request arrives, which shows proxies
-      that rewrite paths, hold streams back or hide whose request it is. The provider is asked without the key whether it answers, and what time it
-      is: challenges and attestations depend on the clock. The exit code is 0 only if nothing fails.
+      that rewrite paths, hold streams back or hide whose request it is. The provider is asked without
+      the key whether it answers, and what time it is: challenges and attestations depend on the clock.
+      The exit code is 0 only if nothing fails.
       """)
 
   private let config: String?
