@@ -7,12 +7,14 @@ package protocol WebFlowStore: Sendable {
   func begin(_ flow: WebFlow) async throws
   /// The flow of a state, once: it is marked as answered. nil for an unknown, answered or expired one.
   func answer(_ stateHash: [UInt8], now: Int64) async throws -> WebFlow?
-  /// Stores the verified identity under a one-use code; no account is changed yet (RULES §3.1).
-  func complete(_ flow: UUID, with assertion: IdentityAssertion, codeHash: [UInt8], expiresAt: Int64)
-    async throws
-  /// Takes the code, once: the flow and its identity. The same code with the same request within two minutes
-  /// gives them again (RULES §3.6); a wrong verifier is the caller's to judge before `consume`.
-  func peek(_ codeHash: [UInt8], now: Int64) async throws -> (flow: WebFlow, assertion: IdentityAssertion)?
+  /// Stores the verified identity under a one-use code, and with it the refresh token that Apple's code was
+  /// exchanged for; no account is changed yet (RULES §3.1).
+  func complete(
+    _ flow: UUID, with assertion: IdentityAssertion, token: SealedAppleToken?, codeHash: [UInt8],
+    expiresAt: Int64) async throws
+  /// The flow of a code with its identity; nil for an unknown or expired one. A wrong verifier is the caller's to
+  /// judge. That the identity is used once, the sign-in with it sees to (RULES §3.6).
+  func peek(_ codeHash: [UInt8], now: Int64) async throws -> CompletedFlow?
 }
 
 /// A flow in a browser.
@@ -47,5 +49,18 @@ package struct WebFlow: Sendable, Equatable {
     self.isS256 = isS256
     self.linking = linking
     self.expiresAt = expiresAt
+  }
+}
+
+/// A flow that Apple answered.
+package struct CompletedFlow: Sendable, Equatable {
+  package var flow: WebFlow
+  package var assertion: IdentityAssertion
+  package var token: SealedAppleToken?
+
+  package init(flow: WebFlow, assertion: IdentityAssertion, token: SealedAppleToken? = nil) {
+    self.flow = flow
+    self.assertion = assertion
+    self.token = token
   }
 }

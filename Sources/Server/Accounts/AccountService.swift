@@ -34,6 +34,9 @@ struct AccountService: Sendable {
       issuer: environment.configuration.accountsIssuer, keys: keys, store: ports.store)
   }
 
+  /// nil where Sign in with Apple is not configured.
+  var flows: WebFlows? { apple.map { WebFlows(service: self, apple: $0) } }
+
   var policy: SessionPolicy {
     SessionPolicy(
       lifetime: auth.sessionLifetime.map { $0 * 1000 }, inactivity: auth.sessionInactivity.map { $0 * 1000 })

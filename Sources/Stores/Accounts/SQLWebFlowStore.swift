@@ -40,9 +40,10 @@ package struct SQLWebFlowStore: WebFlowStore {
   }
 
   package func complete(
-    _ flow: UUID, with assertion: IdentityAssertion, codeHash: [UInt8], expiresAt: Int64
+    _ flow: UUID, with assertion: IdentityAssertion, token: SealedAppleToken?, codeHash: [UInt8],
+    expiresAt: Int64
   ) async throws {
-    let text = AssertionText.spell(assertion)
+    let text = AssertionText.spell(assertion, token)
     try await database.accountStep { transaction in
       try transaction.execute(
         """
@@ -52,16 +53,17 @@ package struct SQLWebFlowStore: WebFlowStore {
     }
   }
 
-  package func peek(
-    _ codeHash: [UInt8], now: Int64
-  ) async throws -> (flow: WebFlow, assertion: IdentityAssertion)? {
+  package func peek(_ codeHash: [UInt8], now: Int64) async throws -> CompletedFlow? {
     try await database.read { transaction in
       try transaction.first(
         """
         select \(Self.columns), assertion from web_flows
         where code_hash = $1 and assertion is not null and expires_at > $2
         """, [.blob(codeHash), .integer(now)]
-      ) { (try Self.read($0), try AssertionText.read($0.string(10))) }
+      ) {
+        let (assertion, token) = try AssertionText.read($0.string(10))
+        return CompletedFlow(flow: try Self.read($0), assertion: assertion, token: token)
+      }
     }
   }
 

@@ -54,11 +54,10 @@ struct BrokenAccounts: AccountStore, UserStore, SigningKeyStore, AppleTokenStore
   func begin(_ flow: WebFlow) async throws { throw Down() }
   func answer(_ stateHash: [UInt8], now: Int64) async throws -> WebFlow? { throw Down() }
   func complete(
-    _ flow: UUID, with assertion: IdentityAssertion, codeHash: [UInt8], expiresAt: Int64
+    _ flow: UUID, with assertion: IdentityAssertion, token: SealedAppleToken?, codeHash: [UInt8],
+    expiresAt: Int64
   ) async throws { throw Down() }
-  func peek(_ codeHash: [UInt8], now: Int64) async throws -> (flow: WebFlow, assertion: IdentityAssertion)? {
-    throw Down()
-  }
+  func peek(_ codeHash: [UInt8], now: Int64) async throws -> CompletedFlow? { throw Down() }
 
   func createAdminKey(name: String, hash: [UInt8], now: Int64) async throws -> Bool { throw Down() }
   func revokeAdminKey(name: String) async throws -> Bool { throw Down() }

@@ -114,7 +114,8 @@ import Testing
     try await flows.begin(plain)
     var assertion = Fixture.assertion(1, token: 1)
     // Before it was answered, nothing completes it.
-    try await flows.complete(flow.id, with: assertion, codeHash: Fixture.hash(5), expiresAt: now + 5_000)
+    try await flows.complete(
+      flow.id, with: assertion, token: nil, codeHash: Fixture.hash(5), expiresAt: now + 5_000)
     #expect(try await flows.peek(Fixture.hash(5), now: now) == nil)
     #expect(try await flows.answer(Fixture.hash(4), now: now) == nil)
     #expect(try await flows.answer(Fixture.hash(1), now: now + 1_000) == nil)
@@ -134,13 +135,19 @@ import Testing
       }
       let id = full ? flow.id : plain.id
       let code = Fixture.hash(full ? 5 : 6)
-      try await flows.complete(id, with: assertion, codeHash: code, expiresAt: now + 5_000)
+      let token = SealedAppleToken(
+        teamID: assertion.teamID, subject: assertion.subject, clientID: assertion.clientID,
+        sealingKey: "k", sealed: [0, 255], nextCheck: now + 1)
+      try await flows.complete(
+        id, with: assertion, token: full ? token : nil, codeHash: code, expiresAt: now + 5_000)
       // The first answer stays.
       try await flows.complete(
-        id, with: Fixture.assertion(2, token: 3), codeHash: Fixture.hash(7), expiresAt: now + 5_000)
+        id, with: Fixture.assertion(2, token: 3), token: nil, codeHash: Fixture.hash(7),
+        expiresAt: now + 5_000)
       for _ in 0..<2 {
         let found = try await flows.peek(code, now: now + 4_999)
         #expect(found?.assertion == assertion)
+        #expect(found?.token == (full ? token : nil))
         #expect(found?.flow.id == id)
         #expect(found?.flow.linking == (full ? Fixture.id(3) : nil))
       }

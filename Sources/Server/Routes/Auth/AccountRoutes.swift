@@ -10,6 +10,7 @@ struct AccountRoutes: Sendable {
       AccountTargets.signUp, AccountTargets.token, AccountTargets.user, AccountTargets.logout,
       AccountTargets.identity, AccountTargets.health, AccountTargets.settings, AccountTargets.keys,
       AccountTargets.discovery, AccountTargets.appleChallenge, AccountTargets.switchAccount,
+      AccountTargets.authorize, AccountTargets.identityAuthorize, AccountTargets.callback,
       AccountTargets.adminUsers, AccountTargets.adminUser,
     ] + DisabledRoute.all.map(\.path)
 
@@ -29,13 +30,15 @@ struct AccountRoutes: Sendable {
           service: service,
           limiter: AddressLimiter(
             requests: auth.refreshesPerMinute, per: 60 * second, siteFactor: 1)),
-        identityToken: IdentityTokenGrant(service: service)),
+        identityToken: IdentityTokenGrant(service: service), code: CodeGrant(service: service)),
       AppleChallengeRoute(
         service: service,
         limiter: AddressLimiter(
           requests: service.environment.configuration.attest.challengesPerMinute, per: 60 * second,
           siteFactor: service.environment.configuration.ipv6SiteFactor)),
-      SwitchRoute(service: service), UserRoute(service: service), UserChangeRoute(service: service),
+      AuthorizeRoute(service: service), IdentityAuthorizeRoute(service: service),
+      CallbackRoute(service: service), CallbackPostRoute(service: service), SwitchRoute(service: service),
+      UserRoute(service: service), UserChangeRoute(service: service),
       LogoutRoute(service: service),
       IdentityRoute(service: service), AccountHealthRoute(), SettingsRoute(auth: auth),
       KeySetRoute(keys: service.keys), DiscoveryRoute(configuration: service.environment.configuration),

@@ -8,11 +8,13 @@ struct GrantRoute: Endpoint {
   let service: AccountService
   let refresh: RefreshGrant
   let identityToken: IdentityTokenGrant
+  let code: CodeGrant
 
   func respond(to request: HTTPRequest, _ exchange: inout Exchange) async throws -> HTTPResponse {
     switch try request.parameters["grant_type"] {
     case "refresh_token": return try await refresh.respond(to: request, &exchange)
     case "id_token": return try await identityToken.respond(to: request, &exchange)
+    case "pkce": return try await code.respond(to: request, &exchange)
     case "password":
       let body = try await AccountBody(of: request)
       throw try body.text("phone") == nil ? Failure.emailLoginsDisabled : .phoneLoginsDisabled

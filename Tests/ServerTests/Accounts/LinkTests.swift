@@ -1,0 +1,134 @@
+import Accounts
+import AppleSimulator
+import BramleyTesting
+import Cryptography
+import Encodings
+import HTTPMessages
+import Testing
+
+@testable import Server
+
+@Suite struct LinkTests {
+  @Test("linking keeps the user and shows the new identity in the very answer")
+  func link() async throws {
+    let apple = try await AppleServer()
+    let anonymous = try await apple.server.signUp(#"{"data":{"theme":"dark"}}"#)
+    let linked = try await ClientSession(apple.link(to: anonymous))
+    #expect(linked.userID == anonymous.userID)
+    #expect(try linked.sessionID != anonymous.sessionID)
+    #expect(linked.user["is_anonymous"]?.bool == false)
+    #expect(linked.user["identities"]?.elements?.count == 1)
+    #expect(linked.user["user_metadata"]?["theme"]?.string == "dark")
+    #expect(try linked.claims["is_anonymous"]?.bool == false)
+    let later = try await apple.signIn()
+    #expect(later.userID == anonymous.userID)
+  }
+
+  @Test("RULES §3.8: the old session goes on until the new one is seen, then its refresh token stops")
+  func retirement() async throws {
+    let apple = try await AppleServer()
+    let server = apple.server
+    let old = try await server.signUp()
+    let linked = try await ClientSession(apple.link(to: old))
+    #expect(try await server.ask(.get, "/user", bearer: old.accessToken).status == 200)
+    #expect(try await server.ask(.get, "/user", bearer: linked.accessToken).status == 200)
+    let grace = try await ClientSession(server.refresh(old.refreshToken))
+    #expect(try grace.sessionID == linked.sessionID)
+    server.whole.clock.advance(seconds: 61)
+    #expect(try await server.refresh(old.refreshToken).status == 400)
+    #expect(try await server.ask(.get, "/user", bearer: old.accessToken).status == 200)
+  }
+
+  @Test("RULES §3.8: the same link again by the old bearer is 200")
+  func again() async throws {
+    let apple = try await AppleServer()
+    let anonymous = try await apple.server.signUp()
+    let body = try await AppleServer.body(apple.sheet(), [("link_identity", true)])
+    let first = try await ClientSession(apple.grant(body, bearer: anonymous.accessToken))
+    let second = try await ClientSession(apple.grant(body, bearer: anonymous.accessToken))
+    #expect(try first.sessionID == second.sessionID)
+    let third = try await ClientSession(apple.link(to: anonymous))
+    #expect(third.userID == anonymous.userID)
+  }
+
+  @Test("linking wants a valid user's token, and says what is wrong with any other")
+  func bearers() async throws {
+    let apple = try await AppleServer()
+    let body = try await AppleServer.body(apple.sheet(), [("link_identity", true)])
+    #expect(try await Outcome(apple.grant(body)) == Outcome(403, "bad_jwt"))
+    let none = try await apple.server.whole.send(
+      HTTPRequest(
+        method: .post, target: "/auth/v1/token?grant_type=id_token", body: HTTPBody(body), peer: "192.0.2.1"))
+    #expect(none.status == 400)
+    #expect(
+      try await none.json["error_description"]?.string
+        == "Linking requires a valid user access token in Authorization")
+    let gone = try await apple.server.signUp()
+    _ = try await apple.server.ask(.post, "/logout", bearer: gone.accessToken)
+    #expect(
+      try await Outcome(apple.grant(body, bearer: gone.accessToken)) == Outcome(403, "session_not_found"))
+    let shut = try await AppleServer { $0.auth?.manualLinking = false }
+    let user = try await shut.server.signUp()
+    #expect(try await Outcome(shut.link(to: user)) == Outcome(404, "manual_linking_disabled"))
+  }
+
+  @Test("a conflict is told, leaves the session alone, and burns no token for a plain sign-in")
+  func conflict() async throws {
+    let apple = try await AppleServer()
+    let owner = try await apple.signIn()
+    let anonymous = try await apple.server.signUp()
+    let sheet = try await apple.sheet()
+    let body = AppleServer.body(sheet, [("link_identity", true)])
+    let conflict = try await apple.grant(body, bearer: anonymous.accessToken)
+    #expect(conflict.status == 422)
+    let answer = try await conflict.json
+    #expect(answer["code"]?.string == "identity_already_exists")
+    #expect(answer["message"]?.string == "Identity is already linked to another user")
+    #expect(answer["switch_ticket"]?.string?.utf8.count == 43)
+    #expect(try await apple.server.ask(.get, "/user", bearer: anonymous.accessToken).status == 200)
+    _ = try await ClientSession(apple.server.refresh(anonymous.refreshToken))
+    let plain = try await ClientSession(apple.grant(AppleServer.body(sheet)))
+    #expect(plain.userID == owner.userID)
+    // A user who has an identity may not have another of the team (RULES §3.2).
+    let more = try await apple.link(AppleServer.grace, to: owner)
+    #expect(try await Outcome(more) == Outcome(422, "identity_limit_reached"))
+    #expect(try await Outcome(apple.link(to: owner)) == Outcome(422, "identity_already_exists"))
+  }
+
+  @Test("RULES §3.7: a switch ticket opens the other account once, for the session it is bound to alone")
+  func switching() async throws {
+    let apple = try await AppleServer()
+    let owner = try await apple.signIn()
+    let anonymous = try await apple.server.signUp()
+    let stranger = try await apple.server.signUp()
+    let ticket = try await apple.link(to: anonymous).json["switch_ticket"]?.string ?? ""
+    func go(_ session: ClientSession, _ leaving: String = "keep") async throws -> HTTPResponse {
+      try await apple.server.ask(
+        .post, "/switch", #"{"switch_ticket":"\#(ticket)","leaving":"\#(leaving)"}"#,
+        bearer: session.accessToken)
+    }
+    #expect(try await Outcome(go(stranger)) == Outcome(400, "switch_ticket_invalid"))
+    #expect(try await Outcome(go(anonymous, "burn")) == Outcome(400, "validation_failed"))
+    let switched = try await ClientSession(go(anonymous, "discard"))
+    #expect(switched.userID == owner.userID)
+    // Sent twice, since the answer was lost.
+    #expect(try await ClientSession(go(anonymous, "discard")).sessionID == switched.sessionID)
+    #expect(try await apple.server.ask(.get, "/user", bearer: switched.accessToken).status == 200)
+    #expect(try await Outcome(go(anonymous, "discard")) == Outcome(400, "switch_ticket_invalid"))
+    #expect(
+      try await Outcome(apple.server.ask(.get, "/user", bearer: anonymous.accessToken))
+        == Outcome(403, "session_not_found"))
+    #expect(try await apple.server.ask(.post, "/switch", "{}").status == 403)
+  }
+
+  @Test("the last identity stays; an operator's API and the app agree about it")
+  func unlink() async throws {
+    let apple = try await AppleServer()
+    let session = try await apple.signIn()
+    let id = session.user["identities"]?.elements?.first?["identity_id"]?.string?.uppercased() ?? ""
+    #expect(
+      try await Outcome(
+        apple.server.ask(.delete, "/user/identities/\(id)", bearer: session.accessToken))
+        == Outcome(422, "single_identity_not_deletable"))
+  }
+}
