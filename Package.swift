@@ -112,8 +112,8 @@ let package = Package(
     test(
       "bramley",
       [
-        "Accounts", "Admission", "AppAttest", "Encodings", "HTTPMessages", "SQL", "Server", "Stores",
-        "System",
+        "Accounts", "Admission", "AppAttest", "AppleSimulator", "Encodings", "HTTPMessages", "SQL", "Server",
+        "SignInWithApple", "Stores", "System",
       ]),
     .testTarget(
       name: "EndToEndTests",

@@ -110,6 +110,13 @@ package enum AppleAnswer {
     guard status == 200 else { throw AppleRefusal(status: status, fields: fields, body: body) }
   }
 
+  /// Returns if Apple took the credentials of a probe: whom it knows it refuses the code alone.
+  package static func probe(status: Int, fields: HTTPFields, body: [UInt8]) throws(AppleRefusal) {
+    let refusal = AppleRefusal(status: status, fields: fields, body: body)
+    if case .invalidGrant = refusal { return }
+    throw refusal
+  }
+
   /// Apple's keys: for ``AppleKeySet/fetched(_:now:)``.
   package static func keys(
     status: Int, fields: HTTPFields, body: [UInt8]

@@ -51,6 +51,15 @@ package struct AppleRequests: Sendable {
     return post("/auth/token", form)
   }
 
+  /// Asks about the credentials alone, by exchanging a code that Apple never gave out: for
+  /// ``AppleAnswer/probe(status:fields:body:)``.
+  package func probe(secret: ClientSecret) -> HTTPRequest {
+    var form = credentials(secret)
+    form.append("grant_type", "authorization_code")
+    form.append("code", "c00000000000000000000000000000000.0.probe.0000000000000000000000")
+    return post("/auth/token", form)
+  }
+
   /// Ends the user's consent by one of its tokens. Apple answers 200 for any text, so that success proves nothing;
   /// a refusal means that the client is not the token's.
   ///

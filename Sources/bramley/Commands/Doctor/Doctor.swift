@@ -1,5 +1,6 @@
 import Encodings
 import Server
+import SignInWithApple
 import System
 import Transport
 
@@ -16,6 +17,7 @@ struct Doctor: Command {
       Nothing is changed. Each of attest.audiences is asked how a request arrives, which shows proxies
       that rewrite paths, hold streams back or hide whose request it is. The provider is asked without
       the key whether it answers, and what time it is: challenges and attestations depend on the clock.
+      Apple is asked for its keys, and with a code of nobody whether it takes our client secrets.
       The exit code is 0 only if nothing fails.
       """)
 
@@ -40,6 +42,7 @@ struct Doctor: Command {
       console.note("asking \(authority)")
       findings += await ProviderProbe.findings(baseURL: authority)
     }
+    if let apple = configuration.auth?.apple, !offline { findings += try await Self.apple(apple, console) }
     findings.append(Self.descriptors(DescriptorLimit.current))
     if !offline { findings += try await Self.proxies(configuration, console) }
     if configuration.trustedProxies.isEmpty {
@@ -61,6 +64,14 @@ struct Doctor: Command {
       findings += await ProxyProbe(client: client, base: base).findings()
     }
     return findings
+  }
+
+  private static func apple(_ apple: Configuration.Auth.Apple, _ console: Console) async throws -> [Finding] {
+    let loops = try EventLoopGroup(loops: 1)
+    defer { loops.stop() }
+    console.note("asking \(AppleIDService.apple.authority)")
+    return await AppleProbe(client: try HTTPClient(on: loops), apple: apple, now: WallClock.seconds)
+      .findings()
   }
 
   /// serve raises its own limit to the hard one.
