@@ -48,7 +48,8 @@ package enum RefreshRule {
       return inGrace && refresh.counter >= parent
         ? .answerSuccessor : .refuse(.reused(endedFamily: false))
     }
-    let binding = session.keyID == nil && refresh.binding != .off ? refresh.keyID : nil
+    // Only where every session must have a key: else a key that is lost later would take the session with it.
+    let binding = session.keyID == nil && refresh.binding == .require ? refresh.keyID : nil
     if refresh.counter >= session.counter {
       // A counter beyond ours was made by us before the database went back in time, to a backup.
       return .rotate(counter: refresh.counter.saturatingAdd(1), boundTo: binding)

@@ -73,11 +73,15 @@ enum AccountSessionRows {
       ])
   }
 
-  /// Ends a session, and those that it replaced.
+  /// Ends a session, and those that it replaced: their access tokens would outlive it.
   static func end(_ id: UUID, of user: UUID, _ transaction: Transaction) throws {
     try transaction.execute(
-      "delete from sessions where user_id = $2 and (id = $1 or successor = $1)",
-      [SQLValue(id), SQLValue(user)])
+      """
+      with recursive ended (id) as (
+        select id from sessions where id = $1
+        union select s.id from sessions s join ended e on s.successor = e.id)
+      delete from sessions where user_id = $2 and id in (select id from ended)
+      """, [SQLValue(id), SQLValue(user)])
   }
 
   private static func read(_ row: Row) throws -> Session {

@@ -62,6 +62,7 @@ struct RefreshRuleTests {
       #expect(decide(5, session: bound, keyID: Example.key, binding: binding) == rotated)
     }
     #expect(decide(5, session: free, binding: .prefer) == rotated)
+    #expect(decide(5, session: free, keyID: Example.key, binding: .prefer) == rotated)
     #expect(decide(5, session: free, binding: .require) == refused)
     #expect(
       decide(5, session: free, keyID: Example.key, binding: .require)

@@ -64,16 +64,18 @@ import Testing
   }
 
   @Test(
-    "RULES §3.5: a session binds to the key that a refresh was first asserted with",
+    "RULES §3.5: where every session is bound, one without a key binds to the first that refreshes it",
     arguments: Backend.allCases)
   func binding(backend: Backend) async throws {
     let fixture = try await Fixture(backend)
     let id = try await fixture.signUp(1).session.id
     #expect(try await fixture.refresh(id, 0, binding: .require).refusal == .attestationRequired)
-    #expect(try await fixture.refresh(id, 0, keyID: Fixture.key).session?.session.keyID == Fixture.key)
-    #expect(try await fixture.refresh(id, 1).refusal == .attestationRequired)
-    #expect(try await fixture.refresh(id, 1, keyID: Fixture.hash(4)).refusal == .attestationRequired)
-    #expect(try await fixture.refresh(id, 1, keyID: Fixture.key).session?.session.counter == 2)
+    #expect(try await fixture.refresh(id, 0, keyID: Fixture.key).session?.session.keyID == nil)
+    let bound = try await fixture.refresh(id, 1, keyID: Fixture.key, binding: .require)
+    #expect(bound.session?.session.keyID == Fixture.key)
+    #expect(try await fixture.refresh(id, 2).refusal == .attestationRequired)
+    #expect(try await fixture.refresh(id, 2, keyID: Fixture.hash(4)).refusal == .attestationRequired)
+    #expect(try await fixture.refresh(id, 2, keyID: Fixture.key).session?.session.counter == 3)
   }
 
   @Test("a ban stops every session while it lasts and ends none", arguments: Backend.allCases)
@@ -96,6 +98,19 @@ import Testing
       try await fixture.audit() == [
         "user_signedup: anonymous", "user_banned", "user_banned", "user_unbanned",
       ])
+  }
+
+  @Test("signing out ends every session that this one replaced as well", arguments: Backend.allCases)
+  func signOutChain(backend: Backend) async throws {
+    let fixture = try await Fixture(backend)
+    let two = SignInPolicy(identitiesPerTeam: 2)
+    let guest = try await fixture.signUp(1).session.id
+    let first = try await fixture.link(1, token: 1, 2, bearer: guest).get().session.id
+    let second = try await fixture.link(2, token: 2, 3, bearer: first, policy: two).get().session.id
+    let other = try await fixture.signIn(1, token: 3, 4).get().session.id
+    #expect(try await fixture.accounts.signOut(second, .local, now: now))
+    for id in [guest, first, second] { #expect(try await fixture.accounts.session(id, now: now) == nil) }
+    #expect(try await fixture.accounts.session(other, now: now) != nil)
   }
 
   @Test("signing out ends what its scope says", arguments: Backend.allCases)
