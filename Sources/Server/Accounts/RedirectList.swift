@@ -21,13 +21,21 @@ package struct RedirectList: Sendable, Equatable {
   }
 
   private let rules: [Rule]
+  /// Whether every URL of this machine is allowed, as in `dev`.
+  private let allowsLoopback: Bool
 
-  package init(_ rules: [Rule] = []) { self.rules = rules }
+  package init(_ rules: [Rule] = [], allowsLoopback: Bool = false) {
+    self.rules = rules
+    self.allowsLoopback = allowsLoopback
+  }
 
   /// Whether the URL may be gone to. supabase-js appends a parameter `sb_flow_id` of its own to one that is
   /// allowed.
   package func allows(_ text: String) -> Bool {
     guard let parts = Self.parts(text), !parts.rest.contains(UInt8(ascii: "*")) else { return false }
+    if allowsLoopback, let base = BaseURL(String(decoding: parts.origin, as: UTF8.self)), base.isLoopback {
+      return true
+    }
     let rest = Self.withoutFlowID(parts.rest)
     return rules.contains { $0.origin == parts.origin && Self.matches(rest[...], $0.pattern[...]) }
   }

@@ -1,10 +1,10 @@
-import Accounts
+package import Accounts
 import Cryptography
 import Encodings
 
 /// The keys of access tokens as the database has them, opened and parsed, kept for a while: every node has the
 /// same.
-actor SigningKeys {
+package actor SigningKeys {
   /// Milliseconds from the publication of a key to its first signature: clients and nodes keep what they read
   /// for ten minutes at most.
   static let notice: Int64 = 900_000
@@ -28,7 +28,7 @@ actor SigningKeys {
   private var keys: [Key] = []
   private var readAt: Int64?
 
-  init(_ store: any SigningKeyStore, _ auth: Configuration.Auth) {
+  package init(_ store: any SigningKeyStore, _ auth: Configuration.Auth) {
     self.store = store
     sealer = Sealer(auth.sealingKeys)
     lifetime = auth.accessTokenLifetime * 1000
@@ -73,8 +73,11 @@ actor SigningKeys {
     JWKSet(try await current(now).map { JWK(.p256($0.publicKey), kid: $0.stored.kid) })
   }
 
+  /// What the database has, oldest first, and everything that was sealed opened. Throws a ``Failure``.
+  package func list(now: Int64) async throws -> [StoredSigningKey] { try await current(now).map(\.stored) }
+
   /// Makes a new key when the newest is old enough, or at once; its name, or nil where nothing was to do.
-  @discardableResult func rotate(now: Int64, atOnce: Bool = false) async throws -> String? {
+  @discardableResult package func rotate(now: Int64, atOnce: Bool = false) async throws -> String? {
     readAt = nil
     let keys = try await current(now)
     guard let newest = keys.max(by: { $0.stored.activeFrom < $1.stored.activeFrom }) else { return nil }

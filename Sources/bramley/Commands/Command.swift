@@ -17,6 +17,7 @@ let allCommands: [any Command.Type] = [
   Ask.self, Proxy.self, BuyToken.self, AppleSignIn.self,
   InspectAttestation.self, InspectAssertion.self, InspectReceipt.self,
   CreateDebugKey.self, ListDebugKeys.self, RevokeDebugKey.self,
+  ListSigningKeys.self, RotateSigningKey.self,
   CreateAdminKey.self, ListAdminKeys.self, RevokeAdminKey.self,
 ]
 

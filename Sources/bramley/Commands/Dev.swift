@@ -96,6 +96,7 @@ struct Dev: Command {
     apple.keyID = appleID.key.keyID
     apple.privateKey = Secret(appleID.key.p8)
     auth.apple = apple
+    auth.redirects = RedirectList(allowsLoopback: true)
     return auth
   }
 

@@ -51,6 +51,20 @@ import Testing
     #expect(!list.allows("https://app.example.com/in?b=1&sb_flow_id=abc"))
   }
 
+  @Test("RULES §3.1: this machine is allowed in dev alone")
+  func loopback() {
+    let list = RedirectList(allowsLoopback: true)
+    for url in ["http://localhost:3000/in", "http://127.0.0.1:8080/a?b=1", "http://[::1]:1/"] {
+      #expect(list.allows(url), "\(url)")
+      #expect(!RedirectList().allows(url), "\(url)")
+    }
+    for url in [
+      "http://localhost.evil.example/", "http://localhost@evil.example/", "com.example.app://localhost",
+    ] {
+      #expect(!list.allows(url), "\(url)")
+    }
+  }
+
   @Test("an empty list allows nothing")
   func empty() { #expect(!RedirectList().allows("https://app.example.com/")) }
 }
