@@ -27,10 +27,14 @@ enum Challenges {
     ) { _ in true } ?? false
   }
 
-  /// Forgets what expired by `now` (seconds since 1970) and raises the floor to it, so that no step of the clock
-  /// revives one.
+  /// Forgets what expired by `now` (seconds since 1970) and raises the floor to the last of it, so that no step of
+  /// the clock revives one. Not to `now`: after a clock that ran ahead nobody would be let in until then.
   static func sweep(now: Int64, _ transaction: Transaction) throws {
-    try transaction.execute("update challenge_floor set expiry = $1 where expiry < $1", [.integer(now)])
+    try transaction.execute(
+      """
+      update challenge_floor set expiry = (select max(expiry) from consumed_challenges where expiry <= $1)
+      where expiry < (select max(expiry) from consumed_challenges where expiry <= $1)
+      """, [.integer(now)])
     try transaction.execute(
       "delete from consumed_challenges where expiry <= (select expiry from challenge_floor)")
   }

@@ -81,12 +81,25 @@ import Testing
     }
     #expect(rows == 0)
     #expect(try await register(fixture, StoreFixture.key(2), challenge: 1) == .challengeUsed)
-    let at = StoreFixture.epoch + 400
+    let at = StoreFixture.epoch + 300
     #expect(try await register(fixture, StoreFixture.key(2), challenge: 2, expiry: at) == .challengeUsed)
     #expect(try await register(fixture, StoreFixture.key(2), challenge: 2, expiry: at + 1) == .created)
     let assertion = Requests.assertion(
       1, counter: 1, id: 1, challenge: ConsumedChallenge(random: StoreFixture.octets(1, 16), expiry: at))
     #expect(try await fixture.ledger.admit(assertion).refusal == .challengeUsed)
+  }
+
+  @Test(
+    "RULES §1.4: a clock that ran ahead shuts nobody out once it is right again", arguments: Backend.allCases)
+  func clockRanAhead(backend: Backend) async throws {
+    let fixture = try await StoreFixture(backend)
+    try await fixture.keys.sweepChallenges(now: StoreFixture.epoch + 400_000_000)
+    #expect(try await register(fixture, StoreFixture.key(1), challenge: 1) == .created)
+    try await fixture.keys.sweepChallenges(now: StoreFixture.epoch + 400_000_000)
+    #expect(try await register(fixture, StoreFixture.key(2), challenge: 1) == .challengeUsed)
+    let later = StoreFixture.epoch + 600
+    #expect(
+      try await register(fixture, StoreFixture.key(2), challenge: 2, expiry: later) == .created)
   }
 
   @Test("A sweep forgets what expired and nothing else", arguments: Backend.allCases)
