@@ -14,6 +14,10 @@ struct LiveServer: Sendable {
   /// How long running answers may go on after the server was asked to stop.
   private static let patience = Duration.seconds(30)
 
+  /// How many connections are taken with so many descriptors. Whoever opens connections and says nothing may not
+  /// take those that the database, the other listener and the calls to providers need: one for each call.
+  static func connections(descriptors: Int) -> Int { max(8, (descriptors - 64) / 2) }
+
   /// Binds both listeners and starts the jobs.
   ///
   /// - Parameter handler: who answers, where that is not the server alone.
@@ -21,6 +25,8 @@ struct LiveServer: Sendable {
     self.parts = parts
     var settings = HTTPServer.Configuration()
     settings.onFailure = { Compose.log("handler", [("kind", .string("\(type(of: $0))"))]) }
+    settings.connectionLimit = min(
+      settings.connectionLimit, Self.connections(descriptors: DescriptorLimit.current.soft))
     let configuration = parts.configuration
     listener = try await Self.listen(
       handler ?? server.handler, on: configuration.listen, parts.loops, settings)
