@@ -33,8 +33,9 @@ public struct BramleyError: Error, Equatable, Sendable, CustomStringConvertible 
 
   /// One line, without secrets.
   public var description: String {
-    code.rawValue + (status.map { " (\($0))" } ?? "") + (message.map { ": \($0)" } ?? "")
-      + (retryAfter.map { "; try again in \($0) s" } ?? "")
+    let head = code.rawValue + (status.map { " (\($0))" } ?? "") + (message.map { ": \($0)" } ?? "")
+    guard let retryAfter else { return head }
+    return (head.hasSuffix(".") ? String(head.dropLast()) : head) + "; try again in \(retryAfter) s"
   }
 }
 

@@ -7,6 +7,15 @@ import Testing
 
 @Suite("Attempts of the client")
 struct AttemptTests {
+  @Test("an error reads as one sentence whatever its parts end in")
+  func sentence() {
+    #expect(
+      "\(BramleyError("busy", status: 529, message: "Try again soon.", retryAfter: 5))"
+        == "busy (529): Try again soon; try again in 5 s")
+    #expect("\(BramleyError("busy", message: "Try again soon."))" == "busy: Try again soon.")
+    #expect("\(BramleyError("busy", retryAfter: 5))" == "busy; try again in 5 s")
+  }
+
   @Test("a conversation costs one round trip a request")
   func roundTrips() async throws {
     let bench = try Bench()

@@ -104,6 +104,19 @@ struct InspectTests {
     if isEarly { #expect(run.output.contains("attributes")) }
   }
 
+  @Test("the receipt in an attestation is judged by the same file", arguments: attestations)
+  func receiptInside(_ fixture: Fixture) async throws {
+    let run = await CommandRun(
+      "inspect", "receipt",
+      try directory.write(try #require(fixture.base64("attestation_b64")), fixture.name),
+      "--client-data-hash", try #require(fixture.string("clientDataHash_b64")))
+    // One publisher has damaged it; those of August to early October 2020 are signed over attributes.
+    let isWhole = fixture.json["receipt"]?["verified"]?.bool == true
+    let isEarly = run.output.contains("attributes") && fixture.name < "2020-10-10"
+    #expect((run.code == .success) == (isWhole && !isEarly), "\(run.output)")
+    #expect(run.output.contains("ATTEST"))
+  }
+
   @Test("what is no object fails, and a file that is not there is one line")
   func nonsense() async throws {
     for kind in ["attestation", "assertion", "receipt"] {

@@ -1,8 +1,24 @@
 import Encodings
 
 extension Configuration {
+  /// Who reads a configuration.
+  package enum Reader: Sendable {
+    /// The server, which needs all of it.
+    case server
+    /// A command that works on the database. It runs without the server's environment, so the sections that
+    /// hold the secrets of others, `auth` and `providers`, are not judged.
+    case databaseCommand
+
+    fileprivate func minds(_ mistake: ConfigurationMistake) -> Bool {
+      let section = mistake.path.prefix { $0 != "." }
+      return self == .server || section != "auth" && section != "providers"
+    }
+  }
+
   /// Reads and checks the whole: either every value is good, or every mistake is named at once.
-  package static func read(_ sources: ConfigurationSources) throws(ConfigurationMistakes) -> Configuration {
+  package static func read(
+    _ sources: ConfigurationSources, for reader: Reader = .server
+  ) throws(ConfigurationMistakes) -> Configuration {
     let bytes = sources.text ?? []
     var node: JSONNode?
     if sources.text != nil {
@@ -20,7 +36,8 @@ extension Configuration {
     let configuration = configuration(
       ConfigurationSection(
         node: node, place: node.map { reading.place(of: $0.range.lowerBound) } ?? .missing, reading: reading))
-    if !reading.mistakes.isEmpty { throw ConfigurationMistakes(reading.mistakes) }
+    let mistakes = reading.mistakes.filter { reader.minds($0) }
+    if !mistakes.isEmpty { throw ConfigurationMistakes(mistakes) }
     return configuration
   }
 

@@ -7,14 +7,16 @@ enum ConfigurationFile {
   ///
   /// - Parameter path: the file; nil takes `bramley.jsonc` of the working directory where there is one, else
   ///   the defaults, which listen on loopback alone.
-  static func read(_ path: String?, _ console: Console) throws(CommandFailure) -> Configuration {
+  static func read(
+    _ path: String?, _ console: Console, for reader: Configuration.Reader = .server
+  ) throws(CommandFailure) -> Configuration {
     let sources = try sources(path)
     let unknown = Configuration.unknownVariables(sources)
     if !unknown.isEmpty {
       console.note("bramley: these variables set nothing: \(unknown.joined(separator: ", "))")
     }
     do {
-      return try Configuration.read(sources)
+      return try Configuration.read(sources, for: reader)
     } catch {
       for mistake in error.mistakes { console.note("bramley: \(path ?? usual): \(mistake)") }
       let count = error.mistakes.count

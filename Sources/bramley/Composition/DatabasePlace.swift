@@ -41,7 +41,8 @@ enum DatabasePlace: Sendable, Equatable {
       case .server(let settings): return try Database(.postgreSQL(settings))
       }
     } catch {
-      throw CommandFailure(message: "\(error)")
+      if case .cannotOpen = error { throw CommandFailure(message: "\(error)") }
+      throw CommandFailure(message: "\(name): \(error)")
     }
   }
 

@@ -22,7 +22,7 @@ struct OperatedDatabase {
       configuration.data = data
       self.configuration = configuration
     } else {
-      configuration = try ConfigurationFile.read(arguments.value("config"), console)
+      configuration = try ConfigurationFile.read(arguments.value("config"), console, for: .databaseCommand)
     }
   }
 

@@ -34,7 +34,11 @@ struct SimulatedPhone: Sendable {
         StoredDevice.isName($0) ? $0 : nil
       } ?? fallback
     let data = arguments.dataDirectory
-    server = arguments.value("server") ?? Self.defaultServer
+    server =
+      try arguments.value("server", expected: "a base URL such as \(Self.defaultServer)") { text in
+        let url = text.hasSuffix("/") ? String(text.dropLast()) : text
+        return BaseURL(url).map { _ in url }
+      } ?? Self.defaultServer
     let authority = try SimulatedApple.authority(in: data)
     let device = try StoredDevice(named: name, in: data, authority: authority)
     loops = try EventLoopGroup(loops: 1)
@@ -71,6 +75,9 @@ struct SimulatedPhone: Sendable {
       return try await body()
     } catch let error as HTTPClientError where error == .connect {
       throw CommandFailure(message: "nobody answers at \(server); is the server running?")
+    } catch let error as HTTPClientError where error == .tls {
+      throw CommandFailure(
+        message: "\(server) does not speak TLS, or has no certificate that holds; is it http://?")
     } catch let error as HTTPClientError {
       throw CommandFailure(message: "\(server): \(error)")
     }

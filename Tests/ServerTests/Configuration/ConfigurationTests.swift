@@ -58,6 +58,26 @@ private func mistakes(
     #expect(configuration.anthropic?.policy == .assertion)
   }
 
+  @Test(
+    "a command that works on the database needs no secret of anybody else, and the rest as the server does")
+  func databaseCommand() throws {
+    let database = { (text: String) throws(ConfigurationMistakes) in
+      try Configuration.read(ConfigurationSources(text: Array(text.utf8)), for: .databaseCommand)
+    }
+    let sealed = valid.replacing(
+      "\"providers\"",
+      with:
+        #""data": "/d", "auth": { "sealing": { "current": { "name": "a", "key": { "env": "S" } } } }, "providers""#
+    )
+    #expect(try database(sealed).data == "/d")
+    for wrong in [
+      valid.replacing("\"providers\"", with: #""dta": "/d", "providers""#),
+      valid.replacing("\"providers\"", with: #""database": { "url": { "env": "NO" } }, "providers""#),
+    ] {
+      #expect(throws: ConfigurationMistakes.self) { try database(wrong) }
+    }
+  }
+
   @Test("variables override any key, and fill sections that the file lacks")
   func variables() throws {
     let configuration = try read(

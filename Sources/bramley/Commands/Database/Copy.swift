@@ -1,6 +1,7 @@
 import Cryptography
 import Encodings
 import SQL
+import Server
 import Stores
 import System
 
@@ -59,7 +60,7 @@ struct Copy: Command {
     if let target {
       settings = target
     } else if case .server(let configured) = DatabasePlace(
-      try ConfigurationFile.read(arguments.value("config"), console))
+      try ConfigurationFile.read(arguments.value("config"), console, for: .databaseCommand))
     {
       settings = configured
     } else {

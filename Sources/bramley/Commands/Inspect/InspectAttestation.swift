@@ -12,7 +12,8 @@ struct InspectAttestation: Command {
     ],
     discussion: """
       Attestations end after days: give the time of one that is older. A check that has nothing to
-      compare with is skipped. The exit code is 0 only if all others hold.
+      compare with is skipped. The exit code is 0 only if all others hold. A server also asks that its
+      receipt holds: `bramley inspect receipt` judges it, and takes the same FILE.
       """)
 
   private let options: InspectionOptions

@@ -10,6 +10,8 @@ struct InspectReceipt: Command {
       InspectionOptions.environment, InspectionOptions.time, InspectionOptions.json,
     ],
     discussion: """
+      FILE may also be an attestation: its receipt is judged then, as at a registration.
+
       The signer's certificates are judged at the time at which the receipt was made. A check that has
       nothing to compare with is skipped. The exit code is 0 only if all others hold.
       """)
@@ -19,8 +21,9 @@ struct InspectReceipt: Command {
   init(_ arguments: ParsedArguments) throws(UsageError) { options = try InspectionOptions(arguments) }
 
   func run(_ console: Console) async throws -> ExitCode {
+    let object = try options.object()
     let inspection = Inspection.receipt(
-      try options.object(), appID: options.app, publicKey: options.publicKey,
+      (try? AttestationObject(object).receipt) ?? object, appID: options.app, publicKey: options.publicKey,
       environment: options.environment, clientDataHash: options.clientDataHash, now: options.time)
     return options.report(inspection, console)
   }
