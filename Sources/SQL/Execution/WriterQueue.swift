@@ -107,7 +107,9 @@ import System
 
   private func nextTurnEnded() {
     let lead = monitor.withLock { () -> (Writer, any Job)? in
-      guard mayLead, let writer, let job = jobs.popLast() else { return nil }
+      guard mayLead, jobs.first?.loop?.isQuiet == true, let writer, let job = jobs.popLast() else {
+        return nil
+      }
       wakeIsComing = false
       isLed = true
       return (writer, job)
@@ -133,7 +135,8 @@ import System
 
   /// Under the lock, on the loop that was to wake the thread.
   private var mayLead: Bool {
-    guard isAsleep, !isLed, jobs.count == 1, let job = jobs.first, job.isBrief, let loop = job.loop,
+    guard isAsleep, !isLed, !isUntidy, jobs.count == 1, let job = jobs.first, job.isBrief,
+      let loop = job.loop,
       let writer
     else { return false }
     return loop.isCurrent && loop.engagements <= Self.fewEngagements && writer.pace.isQuick

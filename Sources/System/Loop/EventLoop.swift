@@ -30,6 +30,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
   private var events: [Poller.Event] = []
   private var ready: [Work] = []
   private var endOfTurn: [() -> Void] = []
+  /// Closures of the end of this turn that are still to run.
+  private var endingLeft = 0
   /// How many pieces of work, such as requests, wait for what happens on this loop, so that it should not be
   /// kept long by any of them. The loop's own.
   package private(set) var engagements = 0
@@ -120,6 +122,12 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     endOfTurn.append(closure)
   }
 
+  /// Whether nothing that is known of waits for the running piece of work to end. On the loop only.
+  package var isQuiet: Bool {
+    assertCurrent()
+    return ready.isEmpty && endOfTurn.isEmpty && endingLeft == 0
+  }
+
   /// A piece of work begins that waits for what happens on this loop. On the loop only.
   package func engage() {
     assertCurrent()
@@ -169,7 +177,11 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     if !endOfTurn.isEmpty {
       var closures: [() -> Void] = []
       swap(&closures, &endOfTurn)
-      for closure in closures { closure() }
+      endingLeft = closures.count
+      for closure in closures {
+        endingLeft -= 1
+        closure()
+      }
     }
     return true
   }

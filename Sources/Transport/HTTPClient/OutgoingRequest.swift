@@ -52,7 +52,7 @@ struct OutgoingRequest: Sendable {
   }
 
   /// What the client decides itself, and what concerns one connection alone (RFC 9110 §7.6.1).
-  private static let framing: Set<String> = [
+  private static let framing = [
     "host", "content-length", "transfer-encoding", "connection", "keep-alive", "proxy-connection",
     "proxy-authorization", "te", "trailer", "upgrade", "expect",
   ]
@@ -63,7 +63,7 @@ struct OutgoingRequest: Sendable {
     var lines: [String] = []
     for field in fields.lines {
       guard isToken(field.name), isValue(field.value) else { throw .invalidRequest(.field(field.name)) }
-      if framing.contains(field.name.lowercased()) { continue }
+      if framing.contains(where: { HTTPFields.same($0, field.name) }) { continue }
       // A name with nothing after its colon would take a field away; the semicolon sends it empty.
       lines.append(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
     }
@@ -83,7 +83,7 @@ struct OutgoingRequest: Sendable {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
           UInt8(ascii: "a")...UInt8(ascii: "z"):
           true
-        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        default: byte == UInt8(ascii: "-") || "!#$%&'*+.^_`|~".utf8.contains(byte)
         }
       }
   }

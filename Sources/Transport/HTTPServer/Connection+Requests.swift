@@ -143,8 +143,8 @@ extension Connection {
       guard await send(head.octets) else { return false }
       return await send(octets)
     case .stream(let stream, _):
-      // The head goes at once: the peer may wait long for the first piece.
-      guard await send(head.octets), head.hasContent else {
+      // The head waits for no piece longer than this turn: the peer may wait long for the first one.
+      guard await sendSoon(head.octets), head.hasContent else {
         stream.cancel()
         return !hasLeft
       }

@@ -43,6 +43,9 @@ final class Connection: @unchecked Sendable {
   private var canWrite = true
   private var reader: Waiter?
   private var writer: Waiter?
+  /// Octets that leave with those that follow, at the latest when this turn of the loop ends.
+  private var held: [UInt8] = []
+  private var heldDeadline = MonotonicTime.now
 
   var configuration: HTTPServer.Configuration { server.configuration }
 
@@ -72,6 +75,7 @@ final class Connection: @unchecked Sendable {
   }
 
   private func close() {
+    sendHeld()
     hasLeft = true
     if let registration { server.loop.deregister(registration) }
     registration = nil
@@ -96,6 +100,7 @@ final class Connection: @unchecked Sendable {
     }
     if readiness.contains(.writable) {
       canWrite = true
+      sendHeld()
       wakeWriter(.ready)
     }
   }
@@ -116,6 +121,7 @@ final class Connection: @unchecked Sendable {
   func checkDeadlines(_ now: MonotonicTime) {
     if let reader, reader.deadline <= now { wakeReader(.timedOut) }
     if let writer, writer.deadline <= now { wakeWriter(.timedOut) }
+    if !held.isEmpty, heldDeadline <= now { giveUp() }
   }
 
   func wakeReader(_ wake: Wake) {
@@ -182,6 +188,11 @@ final class Connection: @unchecked Sendable {
 
   /// Sends all octets; false when the peer left or takes none for too long.
   func send(_ octets: [UInt8]) async -> Bool {
+    var octets = octets
+    if !held.isEmpty {
+      octets = held + octets
+      held = []
+    }
     var sent = 0
     while true {
       if hasLeft { return false }
@@ -195,11 +206,31 @@ final class Connection: @unchecked Sendable {
       let wake = await unsafe withUnsafeContinuation { continuation in
         writer = unsafe Waiter(continuation: continuation, deadline: deadline)
       }
-      if wake == .timedOut {
-        resets = true
-        abort()
-      }
+      if wake == .timedOut { giveUp() }
     }
+  }
+
+  /// As ``send(_:)``, but what follows in the same turn of the loop leaves together with it. Each send wakes the
+  /// peer, and a head that comes alone is of no use to it.
+  func sendSoon(_ octets: [UInt8]) async -> Bool {
+    guard canWrite, held.isEmpty, !hasLeft else { return await send(octets) }
+    held = octets
+    heldDeadline = MonotonicTime.now + configuration.writeTimeout
+    server.loop.atEndOfTurn { self.sendHeld() }
+    return true
+  }
+
+  /// Nobody waits for these octets to leave; what the socket does not take now goes when it has room.
+  private func sendHeld() {
+    guard !held.isEmpty else { return }
+    var sent = 0
+    while sent < held.count, canWrite, !hasLeft { write(held, &sent) }
+    held.removeFirst(sent)
+  }
+
+  private func giveUp() {
+    resets = true
+    abort()
   }
 
   private func write(_ octets: [UInt8], _ sent: inout Int) {
@@ -217,5 +248,8 @@ final class Connection: @unchecked Sendable {
   }
 
   /// Says that nothing more will be sent.
-  func endSending() { _ = shutdown(descriptor, Int32(SHUT_WR)) }
+  func endSending() {
+    sendHeld()
+    _ = shutdown(descriptor, Int32(SHUT_WR))
+  }
 }

@@ -7,7 +7,9 @@ import Transport
 struct HTTPClientFailureTests {
   private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
-  @Test("RULES: a POST on a kept connection that dies is never sent twice", arguments: ["payload", ""])
+  @Test(
+    "RULES: a POST on a kept connection that dies is never sent twice",
+    arguments: ["payload", "", String(repeating: "x", count: 40_000)])
   func noSecondPost(body: String) async throws {
     try await ClientScene.run { peer, request in
       // The second request is read whole and answered by closing.

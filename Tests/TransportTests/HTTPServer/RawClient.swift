@@ -90,6 +90,13 @@ final class RawClient {
     return true
   }
 
+  /// What comes at once, in one piece.
+  func readOnce() -> [UInt8] {
+    _ = more()
+    defer { buffer = [] }
+    return buffer
+  }
+
   /// Everything up to the end of the connection; nil where it does not end in time.
   func readToEnd() -> [UInt8]? {
     while more() {}

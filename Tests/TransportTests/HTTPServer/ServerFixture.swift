@@ -134,6 +134,7 @@ struct Routes: HTTPHandler {
     case "/short": return stream(2, of: 5, .end, length: 15)
     case "/long": return stream(4, of: 5, .end, length: 15)
     case "/broken": return stream(2, of: 5, .failure)
+    case "/broken-at-once": return stream(0, of: 5, .failure)
     case "/silent": return stream(1, of: 5, .silence)
     case "/large": return stream(100_000, of: 65_536, .end)
     case "/bulk": return HTTPResponse(status: 200, body: HTTPBody([UInt8](repeating: 0x62, count: 3_000_000)))

@@ -148,6 +148,20 @@ struct ServerPatienceTests {
     }
   }
 
+  @Test("a head leaves together with a piece that is at hand, and without one when the source breaks at once")
+  func together() async throws {
+    try await withServer { address, _, _ in
+      let client = try RawClient(address, timeout: 1)
+      client.send(Hygiene.get("/silent"))
+      #expect(String(decoding: client.readOnce(), as: UTF8.self).hasSuffix("\r\n\r\n5\r\naaaaa\r\n"))
+      let other = try RawClient(address, timeout: 1)
+      other.send(Hygiene.get("/broken-at-once"))
+      let text = String(decoding: try #require(other.readToEnd()), as: UTF8.self)
+      #expect(text.hasPrefix("HTTP/1.1 200 OK\r\n"))
+      #expect(text.hasSuffix("\r\n\r\n"))
+    }
+  }
+
   @Test("a stop lets answers end, closes idle connections and takes no new one")
   func stops() async throws {
     try await withServer { address, observed, server in

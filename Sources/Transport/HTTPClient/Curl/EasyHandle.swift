@@ -70,9 +70,26 @@ import System
       if request.method != "POST" { set(CURLOPT_CUSTOMREQUEST, request.method) }
       let length = curl_off_t(request.body.length ?? -1)
       note(unsafe bramley_set_size(pointer, CURLOPT_POSTFIELDSIZE_LARGE, length))
+      setShortBody(request.body)
     }
     note(unsafe bramley_set_pointer(pointer, CURLOPT_HTTPHEADER, lines))
   }
+
+  /// Gives a short body over at once, so that it leaves together with the head and wakes the other server once; any
+  /// other is asked for, piece by piece. Such a body could be sent again, but ``Transfer/requestBegins()`` stops
+  /// every second attempt.
+  private func setShortBody(_ body: HTTPBody) {
+    guard case .bytes(let octets) = body.content, 1...Self.shortBody ~= octets.count else { return }
+    note(
+      unsafe octets.withUnsafeBytes { bytes in
+        // libcurl keeps a copy of its own, as long as the length says that was set before.
+        unsafe bramley_set_pointer(
+          pointer, CURLOPT_COPYPOSTFIELDS, UnsafeMutableRawPointer(mutating: bytes.baseAddress))
+      })
+  }
+
+  /// libcurl sends up to 64 KiB together with the head.
+  private static let shortBody = 32_768
 
   private func setCallbacks(_ transfer: Transfer) {
     // The connections keep the transfer as long as the handle is in use.
