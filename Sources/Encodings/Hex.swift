@@ -3,12 +3,16 @@ public enum Hex {
   /// Two lowercase digits a byte.
   public static func encode(_ bytes: some Sequence<UInt8>) -> String {
     // An array of an array costs nothing, and its loop is not generic.
-    let bytes = Array(bytes)
-    var out: [UInt8] = []
-    out.reserveCapacity(bytes.count * 2)
+    text(of: Array(bytes))
+  }
+
+  private static func text(of bytes: [UInt8]) -> String {
+    var out = [UInt8](repeating: 0, count: bytes.count * 2)
+    var index = 0
     for byte in bytes {
-      out.append(digit(byte >> 4))
-      out.append(digit(byte & 15))
+      out[index] = digit(byte >> 4)
+      out[index + 1] = digit(byte & 15)
+      index += 2
     }
     return String(decoding: out, as: UTF8.self)
   }

@@ -42,7 +42,9 @@ public struct HTTPFields: Sendable, Equatable {
 
   /// Every value of that name, in order.
   public func values(_ name: String) -> [String] {
-    lines.filter { Self.same($0.name, name) }.map(\.value)
+    var values: [String] = []
+    for line in lines where Self.same(line.name, name) { values.append(line.value) }
+    return values
   }
 
   /// One more line.

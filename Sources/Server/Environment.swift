@@ -4,43 +4,47 @@ package import HTTPMessages
 
 /// Everything that the application takes from outside itself. The executable's Compose.swift gives the live
 /// ones; a test gives a fixed clock, seeded randomness, a database in memory and simulated providers.
-package struct Environment: Sendable {
-  package var configuration: Configuration
+///
+/// A class, since every part of the application keeps it: copying it would count a reference for each member.
+package final class Environment: Sendable {
+  package let configuration: Configuration
   /// The wall clock, milliseconds since 1970.
-  package var now: @Sendable () -> Int64
+  package let now: @Sendable () -> Int64
   /// A clock that never goes back, nanoseconds since some instant.
-  package var uptime: @Sendable () -> Int64
+  package let uptime: @Sendable () -> Int64
   /// So many octets from a source fit for keys.
-  package var random: @Sendable (Int) -> [UInt8]
+  package let random: @Sendable (Int) -> [UInt8]
   /// Runs work that outlives the request, such as the settlement of a call whose client left. The
   /// executable waits for it when it stops.
-  package var background: @Sendable (@escaping @Sendable () async -> Void) -> Void
+  package let background: @Sendable (@escaping @Sendable () async -> Void) -> Void
   /// Runs long computations (an attestation: about a millisecond) away from the loop that serves requests.
-  package var offload: @Sendable (@escaping @Sendable () -> RegistrationVerdict) async -> RegistrationVerdict
+  package let offload: @Sendable (@escaping @Sendable () -> RegistrationVerdict) async -> RegistrationVerdict
   /// Waits; throws when the task is cancelled. Does not wait where nobody gives it.
-  package var sleep: @Sendable (Duration) async throws -> Void = { _ in }
+  package let sleep: @Sendable (Duration) async throws -> Void
   /// How many lines of the log were dropped, because nobody read them in time.
-  package var droppedLogLines: @Sendable () -> Int = { 0 }
+  package let droppedLogLines: @Sendable () -> Int
   /// Takes one line of the log, JSON without its line end.
-  package var log: @Sendable (String) -> Void
+  package let log: @Sendable (String) -> Void
   /// The content of the zone file (RFC 8536) of `configuration.timeZone`.
-  package var zone: [UInt8]
-  package var keys: any DeviceKeyStore
-  package var ledger: any AdmissionLedger
-  package var debugTokens: any DebugTokenStore
+  package let zone: [UInt8]
+  package let keys: any DeviceKeyStore
+  package let ledger: any AdmissionLedger
+  package let debugTokens: any DebugTokenStore
   /// What accounts need; nil where there are none.
-  package var accounts: AccountEnvironment?
+  package let accounts: AccountEnvironment?
   /// Whether the database answers.
-  package var isReady: @Sendable () async -> Bool
+  package let isReady: @Sendable () async -> Bool
   /// The providers: an HTTP client in the executable. It says what went wrong by `HTTPClientError`; of any
   /// other error it is assumed that the request was written.
-  package var upstream: any HTTPHandler
+  package let upstream: any HTTPHandler
 
   package init(
     configuration: Configuration, now: @escaping @Sendable () -> Int64,
     uptime: @escaping @Sendable () -> Int64, random: @escaping @Sendable (Int) -> [UInt8],
     background: @escaping @Sendable (@escaping @Sendable () async -> Void) -> Void,
     offload: @escaping @Sendable (@escaping @Sendable () -> RegistrationVerdict) async -> RegistrationVerdict,
+    sleep: @escaping @Sendable (Duration) async throws -> Void = { _ in },
+    droppedLogLines: @escaping @Sendable () -> Int = { 0 },
     log: @escaping @Sendable (String) -> Void, zone: [UInt8], keys: any DeviceKeyStore,
     ledger: any AdmissionLedger, debugTokens: any DebugTokenStore, accounts: AccountEnvironment? = nil,
     isReady: @escaping @Sendable () async -> Bool, upstream: any HTTPHandler
@@ -51,6 +55,8 @@ package struct Environment: Sendable {
     self.random = random
     self.background = background
     self.offload = offload
+    self.sleep = sleep
+    self.droppedLogLines = droppedLogLines
     self.log = log
     self.zone = zone
     self.keys = keys

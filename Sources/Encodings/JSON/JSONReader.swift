@@ -20,6 +20,8 @@ public struct JSONReader {
     return node
   }
 
+  private static let fewNames = 8
+
   private let bytes: [UInt8]
   private let comments: Bool
   private let maximumDepth: Int
@@ -109,6 +111,7 @@ public struct JSONReader {
   private mutating func object() throws(JSONSyntaxError) -> [JSONNode.Member] {
     try enter()
     var members: [JSONNode.Member] = []
+    // Few names are compared faster than they are hashed.
     var names: Set<String> = []
     if try closes(UInt8(ascii: "}")) { return members }
     while true {
@@ -118,7 +121,14 @@ public struct JSONReader {
       let name = try string()
       let nameRange = nameStart..<index
       // Swift compares strings by canonical equivalence, which is stricter than by octets: good here.
-      if !names.insert(name).inserted { throw failure(.duplicateName, at: nameStart) }
+      let isNew: Bool
+      if members.count < Self.fewNames {
+        isNew = !members.contains { $0.name == name }
+      } else {
+        if names.isEmpty { names = Set(members.map(\.name)) }
+        isNew = names.insert(name).inserted
+      }
+      if !isNew { throw failure(.duplicateName, at: nameStart) }
       try skipBlanks()
       try expect(UInt8(ascii: ":"))
       try skipBlanks()

@@ -10,7 +10,11 @@ package struct SecretScrubber: Sendable {
   /// Whether one of the secrets stands in the text.
   package func holdsSecret(_ text: String) -> Bool {
     let octets = Array(text.utf8)
-    return secrets.contains { secret in octets.indices.contains { octets[$0...].starts(with: secret) } }
+    return secrets.contains { secret in
+      let last = octets.count - secret.count
+      return last >= 0
+        && (0...last).contains { octets[$0] == secret[0] && octets[$0...].starts(with: secret) }
+    }
   }
 
   /// The text without secrets and without control characters, of at most `limit` octets and the word that

@@ -8,7 +8,7 @@ package struct IPAddress: Sendable, Hashable {
   /// The address that the text spells (RFC 4291 §2.2; dotted decimal without leading zeros); nil for
   /// anything else. A zone (`%eth0`) is dropped.
   package init?(_ text: some StringProtocol) {
-    let text = text.prefix { $0 != "%" }
+    let text = String(decoding: text.utf8.prefix { $0 != UInt8(ascii: "%") }, as: UTF8.self)
     if let four = Self.four(text) {
       octets = four
     } else if let sixteen = Self.sixteen(text) {
@@ -26,7 +26,7 @@ package struct IPAddress: Sendable, Hashable {
 
   /// What is counted for: an IPv4 address, or the /64 of an IPv6 one (RULES §5.1).
   package var countingName: String {
-    if octets.count == 4 { return octets.map(String.init).joined(separator: ".") }
+    if octets.count == 4 { return "\(octets[0]).\(octets[1]).\(octets[2]).\(octets[3])" }
     return Hex.encode(octets.prefix(8)) + "/64"
   }
 
@@ -38,16 +38,26 @@ package struct IPAddress: Sendable, Hashable {
   }
 
   private static func four(_ text: some StringProtocol) -> [UInt8]? {
-    let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-    guard parts.count == 4 else { return nil }
     var out: [UInt8] = []
-    for part in parts {
-      guard part.utf8.count <= 3, part.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }),
-        part.utf8.count == 1 || part.utf8.first != 0x30, let octet = UInt8(part)
-      else { return nil }
-      out.append(octet)
+    var octet = 0
+    var digits = 0
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"):
+        octet = octet * 10 + Int(byte - UInt8(ascii: "0"))
+        digits += 1
+        // No leading zeros: some read them as octal.
+        guard octet <= 255, digits == 1 || octet >= 10 && (digits == 2 || octet >= 100) else { return nil }
+      case UInt8(ascii: "."):
+        guard digits > 0, out.count < 3 else { return nil }
+        out.append(UInt8(octet))
+        octet = 0
+        digits = 0
+      default: return nil
+      }
     }
-    return out
+    guard digits > 0, out.count == 3 else { return nil }
+    return out + [UInt8(octet)]
   }
 
   private static func sixteen(_ text: some StringProtocol) -> [UInt8]? {

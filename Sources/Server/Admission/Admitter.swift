@@ -5,7 +5,7 @@ import Gateway
 import HTTPMessages
 
 /// Lets requests in: the one call of the ledger, and what is told of its outcome.
-struct Admitter: Sendable {
+final class Admitter: Sendable {
   let environment: Environment
   let plan: ChargePlan
   let expectation: KeyExpectation
@@ -13,6 +13,19 @@ struct Admitter: Sendable {
   let owed: OwedSettlements
   let metrics: Metrics
   let log: ApplicationLog
+
+  init(
+    environment: Environment, plan: ChargePlan, expectation: KeyExpectation, keys: KeyCache,
+    owed: OwedSettlements, metrics: Metrics, log: ApplicationLog
+  ) {
+    self.environment = environment
+    self.plan = plan
+    self.expectation = expectation
+    self.keys = keys
+    self.owed = owed
+    self.metrics = metrics
+    self.log = log
+  }
 
   /// The request as the ledger judges it.
   ///
@@ -82,7 +95,9 @@ struct Admitter: Sendable {
     switch decision {
     case .admitted(let admitted):
       if admitted.outOfOrder { metrics.outOfOrder.add() }
-      if let keyID = admitted.keyID { exchange.keyName = Hex.encode(keyID.prefix(6)) }
+      if let keyID = admitted.keyID, keyID != verified.key?.keyID {
+        exchange.keyName = Hex.encode(keyID.prefix(6))
+      }
       if let name = verified.debugToken {
         metrics.debugTokenUses.add()
         log.info(

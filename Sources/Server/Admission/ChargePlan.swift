@@ -3,7 +3,7 @@ import Gateway
 
 /// What a request is charged for, by the configuration. The lines stand in the order in which they are judged
 /// (DESIGN §4): in flight, burst, day, money.
-struct ChargePlan: Sendable {
+final class ChargePlan: Sendable {
   /// What a route counts.
   enum Kind: Sendable, Equatable {
     /// A call that is paid for: everything, with this much money held.
@@ -21,6 +21,15 @@ struct ChargePlan: Sendable {
   let configuration: Configuration
   /// The operator's zone: its midnight ends a day.
   let zone: TimeZoneRules
+  /// Which rules' remainders the caller is told of: its own counts, not those it shares with others.
+  let toldRules: Set<String>
+
+  init(configuration: Configuration, zone: TimeZoneRules) {
+    self.configuration = configuration
+    self.zone = zone
+    toldRules = Set(configuration.quotas.filter { $0.subject == .key || $0.subject == .user }.map(\.name))
+      .union([Self.debugRule])
+  }
 
   /// The lines of a request.
   func charges(
@@ -64,12 +73,6 @@ struct ChargePlan: Sendable {
       }
     }
     return inFlight + burst + counts + money
-  }
-
-  /// Which rules' remainders the caller is told of: its own counts, not those it shares with others.
-  var toldRules: Set<String> {
-    Set(configuration.quotas.filter { $0.subject == .key || $0.subject == .user }.map(\.name))
-      .union([Self.debugRule])
   }
 
   /// Whom a rule counts, and how many times its limit that one has.

@@ -22,7 +22,7 @@ struct VerifiedEvidence: Sendable {
 }
 
 /// Checks evidence as far as the processor can.
-struct EvidenceVerifier: Sendable {
+final class EvidenceVerifier: Sendable {
   /// What is signed for: each has its own tag (RULES §1.1).
   enum Binding: Sendable {
     case request

@@ -59,7 +59,7 @@ struct Compose: Sendable {
         message: "there is no time zone \(configuration.timeZone) here; install the package tzdata",
         code: .configuration)
     }
-    var environment = Environment(
+    return Environment(
       configuration: configuration,
       now: { WallClock.milliseconds },
       uptime: { MonotonicTime.now.nanoseconds },
@@ -68,6 +68,8 @@ struct Compose: Sendable {
       offload: { work in
         await withTaskExecutorPreference(globalConcurrentExecutor) { work() }
       },
+      sleep: { [loops] in try await loops.currentOrNext().sleep(for: $0) },
+      droppedLogLines: { Self.lines.dropped },
       log: Self.log,
       zone: zone,
       keys: SQLDeviceKeyStore(database),
@@ -80,9 +82,6 @@ struct Compose: Sendable {
         appleService: appleService),
       isReady: { [database] in await database.isReady() },
       upstream: upstream)
-    environment.droppedLogLines = { Self.lines.dropped }
-    environment.sleep = { [loops] in try await loops.currentOrNext().sleep(for: $0) }
-    return environment
   }
 
   /// What jobs that are one node's at a time run by.
