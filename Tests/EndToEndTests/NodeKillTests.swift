@@ -14,53 +14,29 @@ struct NodeKillTests {
     let loops = try EventLoopGroup(loops: 1)
     defer { loops.stop() }
     let network = try HTTPClient(on: loops)
-    let traffic = Traffic(network)
+    var killing = Killing(network)
     let postgres = try #require(TestPostgres())
     let nodes = try await Nodes(database: postgres.url)
+    let authorities = nodes.bases.map { String($0.dropFirst("http://".count)) }
     let database = try Database(.postgreSQL(PostgresSettings(url: postgres.url)))
     defer { database.close() }
-    var (sent, answered) = (0, 0)
-    for kill in 1...KillTests.kills {
+    for kill in 1...Killing.times {
       let victim = kill % 2
       let phones = try (0..<4).map { number in
-        try Load.phone(at: nodes.bases[number % 2], data: nodes.folder.url.path, over: traffic)
+        try Load.phone(at: nodes.bases[number % 2], data: nodes.folder.url.path, over: killing.traffic)
       }
-      let program = nodes.programs[victim]
-      await withTaskGroup { group in
-        group.addTask { await Load.run(phones) }
-        try? await Task.sleep(for: .milliseconds(Int.random(in: 60...700)))
-        program.kill(SIGKILL)
-        await group.waitForAll()
-      }
-      #expect(try await program.exitCode() == SIGKILL)
-      let open = await traffic.unanswered
-      let done = await traffic.answered
-      // 429: a phone may ask before its last request is settled. Nothing else is refused.
-      #expect(await traffic.refused.filter { $0 != 429 } == [])
-      sent += open.count + done.count
-      answered += done.count
+      let (done, open) = try await killing.kill(nodes.programs[victim], under: phones)
       let counts = try await Counts(database)
-      #expect((answered...sent).contains(counts.admitted), "kill \(kill)")
-      #expect(counts.admitted == counts.settled + counts.open, "kill \(kill)")
-
-      let living = nodes.bases[1 - victim].dropFirst("http://".count)
-      for request in done {
-        // The dead node's requests as well: they are signed for an audience that is also the living one's.
-        var replay = request
-        replay.authority = String(living)
-        let response = try await network.respond(to: replay)
-        let body = String(decoding: try await response.body.collect(upTo: 1 << 16), as: UTF8.self)
-        #expect(
-          response.status == 401 && body.contains("counter_replayed"),
-          "kill \(kill): \(response.status) \(body)")
-      }
+      killing.check(counts)
+      // The dead node's requests as well: they are signed for an audience that is also the living one's.
+      try await killing.replay(done, to: authorities[1 - victim])
       try await nodes.restart(victim)
-      // What was not answered: at both nodes at once, and accepted by one at most.
+      // At both nodes at once, and accepted by one at most.
       var late = 0
-      for request in open.values {
-        let requests = nodes.bases.map { base in
+      for request in open {
+        let requests = authorities.map { authority in
           var request = request
-          request.authority = String(base.dropFirst("http://".count))
+          request.authority = authority
           return request
         }
         async let first = network.respond(to: requests[0]).status
@@ -71,12 +47,10 @@ struct NodeKillTests {
           "kill \(kill): \(statuses)")
         if statuses[0] == 200 { late += 1 }
       }
-      answered += late
+      killing.add(late: late)
       #expect(try await Counts(database).admitted == counts.admitted + late)
-      await traffic.forget()
     }
-    print("kill -9 of a node: \(KillTests.kills) times, \(answered) requests answered, \(sent) sent")
-    #expect(answered > KillTests.kills)
+    killing.end("kill -9 of a node")
     try await nodes.stop()
     withExtendedLifetime(postgres) {}
   }
