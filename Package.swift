@@ -113,7 +113,7 @@ let package = Package(
       "bramley",
       [
         "Accounts", "Admission", "AppAttest", "AppleSimulator", "Encodings", "HTTPMessages", "SQL", "Server",
-        "SignInWithApple", "Stores", "System",
+        "SignInWithApple", "Stores", "System", "Transport",
       ]),
     .testTarget(
       name: "EndToEndTests",

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import Transport
 
 @Suite("A simulated phone against bramley dev")
 struct AskTests {
@@ -73,5 +74,28 @@ struct AskTests {
     #expect(second.code == 1)
     #expect(second.errors.contains("--device"))
     slow.kill(SIGKILL)
+  }
+
+  @Test("RULES §1.2: a server on all addresses takes what was signed for any of them")
+  func network() async throws {
+    let folder = try Folder()
+    let port = Int.random(in: 20_000...31_000)
+    let data = folder.path("data")
+    let server = try Program(["dev", "--listen", "0.0.0.0:\(port)", "--data", data], in: folder)
+    try await waitUntil("the tour") { server.text.contains("Control-C ends it") || !server.isRunning }
+    try #require(server.isRunning)
+    var hosts = ["127.0.0.1", "localhost", "0.0.0.0"]
+    hosts += LocalAddresses.all.filter { !$0.isIPv6 }.map(\.host)
+    for (index, host) in hosts.enumerated() {
+      let answer = try await Program.run(
+        [
+          "simulate", "ask", "hello", "--server", "http://\(host):\(port)", "--data", data, "--device",
+          "phone\(index)",
+        ], in: folder)
+      #expect(answer.code == 0, "\(host): \(answer.errors)")
+      if index > 2 { #expect(server.text.contains("http://\(host):\(port)"), "\(server.text)") }
+    }
+    server.kill(SIGTERM)
+    #expect(try await server.exitCode() == 0)
   }
 }

@@ -24,7 +24,8 @@ struct Dev: Command {
     discussion: """
       Apple is simulated by an authority that is made for the data directory, Claude by a program that
       answers from the prompt alone: no account, no key and no network are needed. The database is
-      marked, so that no server in production takes it.
+      marked, so that no server in production takes it. With --listen 0.0.0.0:8080 phones of the same
+      network reach it as well, by each address that is printed.
       """)
 
   private static let defaultAddress = ListenAddress(host: "127.0.0.1", port: 8080)
@@ -52,7 +53,7 @@ struct Dev: Command {
     let loops = try EventLoopGroup(loops: EventLoopGroup.processors)
     let sleep: @Sendable (Duration) async throws -> Void = { try await loops.currentOrNext().sleep(for: $0) }
     let appleID = try await StoredAppleID(
-      in: data, callbacks: hosts.map { $0 + "/auth/v1/callback" }, sleep: sleep)
+      in: data, callbacks: bases.audiences.map { $0 + "/auth/v1/callback" }, sleep: sleep)
     let parts = try await Compose(
       configuration(authority, appleID, key: key), use: .simulation, loops: loops)
     let provider = SimulatedAnthropic(apiKey: key, now: { WallClock.seconds }, sleep: sleep)
@@ -60,7 +61,8 @@ struct Dev: Command {
       try parts.environment(
         upstream: provider, apple: appleID.handler,
         appleService: AppleIDService(
-          scheme: "http", authority: "\(listen)", pathPrefix: StoredAppleID.path)))
+          scheme: "http", authority: String(bases.own.dropFirst("http://".count)),
+          pathPrefix: StoredAppleID.path)))
     let live = try await LiveServer(server, parts, handler: appleID.beside(server.handler))
     tour(console, metrics: "http://\(live.adminListener.addresses[0])/metrics")
     try await live.run()
@@ -75,7 +77,7 @@ struct Dev: Command {
     configuration.listen = listen
     configuration.adminListen = ListenAddress(host: "127.0.0.1", port: 0)
     configuration.data = data.path
-    configuration.attest.audiences = hosts
+    configuration.attest.audiences = bases.audiences
     configuration.attest.apps = [
       .init(appID: SimulatedApple.app.id, environments: [.development, .production])
     ]
@@ -100,20 +102,26 @@ struct Dev: Command {
     return auth
   }
 
-  private var base: String { "http://\(listen)" }
-
-  private var hosts: [String] { [base, "http://localhost:\(listen.port)"] }
+  private var bases: DevelopmentBases {
+    DevelopmentBases(listen, addresses: LocalAddresses.all, host: CurrentProcess.host)
+  }
 
   private func tour(_ console: Console, metrics: String) {
     let program = CommandLine.arguments.first ?? "bramley"
+    let bases = bases
+    let base = bases.own
     let options =
       ([] as [String])
-      + (listen == Self.defaultAddress ? [] : ["--server \(base)"])
+      + (base == "http://\(Self.defaultAddress)" ? [] : ["--server \(base)"])
       + (data == .forDevelopment(CurrentProcess.environment) ? [] : ["--data \(data.path)"])
     let more = options.map { " " + $0 }.joined()
+    let elsewhere = bases.others.filter { $0 != base }
+    let others =
+      elsewhere.isEmpty
+      ? "" : "\nPhones and browsers of this network reach it at \(elsewhere.joined(separator: ", "))"
     console.print(
       """
-      Bramley is at \(base), with a simulated Apple and a simulated Claude.
+      Bramley is at \(base), with a simulated Apple and a simulated Claude.\(others)
       Each simulated phone may ask \(daily) times a day. What is kept is in \(data.path)
 
       Try, in another terminal:
