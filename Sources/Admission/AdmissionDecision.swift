@@ -167,6 +167,9 @@ package protocol AdmissionLedger: Sendable {
   func issueSession(
     _ request: AdmissionRequest, token: SessionToken, atMost: Int
   ) async throws -> AdmissionDecision
+  /// Forgets rows of usage that began longer than `age` milliseconds ago, the oldest first and `limit` at most; how
+  /// many.
+  func forgetUsage(olderThan age: Int64, atMost limit: Int, now: Int64) async throws -> Int
   /// What is left of each window line for a key, without counting.
   func remaining(keyID: [UInt8], charges: [Charge], now: Int64) async throws -> [Remaining]
 }

@@ -49,7 +49,9 @@ package enum Settling {
   /// without a key gets nothing back, because nothing would bound it.
   private static func mayGiveBack(_ reservation: Reservation, in book: some AdmissionBook) throws -> Bool {
     guard let device = reservation.device else { return false }
+    // One whose period was forgotten has no bounds any more, and nothing to give back to.
     let counts = reservation.lines.filter { $0.kind == .count }.map { book.line(at: $0.slot) }
+      .filter { $0.end > $0.start }
     guard let day = counts.min(by: { $0.end - $0.start < $1.end - $1.start }) else { return false }
     var given = try book.line(.device(device), rule: giveBackRule, besides: day.slot)
     guard given.used < giveBackLimit else { return false }

@@ -56,6 +56,8 @@ package struct Configuration: Sendable, Equatable {
     QuotaRule(name: "key-budget", subject: .key, limit: 1_000_000_000_000),
     QuotaRule(name: "total-budget", subject: .everyone, limit: 20_000_000_000_000),
   ]
+  /// `usage.retention_days`: how long the rows of single calls are kept.
+  package var usageRetentionDays: Int64 = 400
   /// `debug_tokens`.
   package var debugTokens = DebugTokens()
   /// `cors.origins`.

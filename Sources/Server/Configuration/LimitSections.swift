@@ -12,6 +12,9 @@ extension Configuration {
     burst.finish()
     if let value = root.entry("in_flight")?.integer(1...10_000) { out.inFlight = value }
     if let value = root.entry("ipv6_site_factor")?.integer(1...65_536) { out.ipv6SiteFactor = value }
+    let usage = root.section("usage")
+    if let value = usage.entry("retention_days")?.integer(1...36_500) { out.usageRetentionDays = value }
+    usage.finish()
     let debug = root.section("debug_tokens")
     if let entry = debug.entry("allowed") { out.debugTokens.allowed = entry.strings().map(\.text) }
     if let value = debug.entry("daily")?.integer(1...10_000) { out.debugTokens.daily = value }

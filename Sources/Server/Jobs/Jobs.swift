@@ -32,6 +32,7 @@ struct Jobs: Sendable {
       job("sweep_challenges", every: 300) { [self] in
         try await environment.keys.sweepChallenges(now: environment.now() / 1000)
       },
+      job("forget_usage", every: 3_600) { [self] in try await forgetUsage() },
       // Challenges live for five minutes, and the previous secret is honoured: a day is ample.
       job("rotate_challenge_secret", every: 86_400) { [self] in try await challenges.rotate() },
     ]
@@ -42,6 +43,21 @@ struct Jobs: Sendable {
     _ run: @escaping @Sendable () async throws -> Void
   ) -> Job {
     .reporting(name, every: seconds, on: nodes, log: log, metrics: metrics, run)
+  }
+
+  /// In pieces, so that no request waits for long, and no more than a run's worth.
+  private func forgetUsage() async throws {
+    let age = environment.configuration.usageRetentionDays * 86_400_000
+    let piece = 500
+    var forgotten = 0
+    for _ in 0..<400 {
+      try Task.checkCancellation()
+      let count = try await environment.ledger.forgetUsage(
+        olderThan: age, atMost: piece, now: environment.now())
+      forgotten += count
+      if count < piece { break }
+    }
+    if forgotten > 0 { log.info("usage_forgotten", [("count", .integer(forgotten))]) }
   }
 
   /// Renews the leases of this process's calls; how many could not be.

@@ -57,6 +57,23 @@ package struct SQLAdmissionLedger: AdmissionLedger {
     return swept
   }
 
+  package func forgetUsage(olderThan age: Int64, atMost limit: Int, now: Int64) async throws -> Int {
+    // Writing drops the rows that the ledger keeps, so there is none when there is nothing to do.
+    let (before, isDue) = try await database.read { transaction in
+      let (before, overflow) = try clock.time(transaction, now: now).subtractingReportingOverflow(age)
+      let found = try transaction.first(
+        "select exists (select 1 from usage where started_at < $1)", [.integer(before)]
+      ) { $0.bool(0) }
+      return (before, !overflow && found == true)
+    }
+    guard isDue else { return 0 }
+    return try await database.write { transaction in
+      try transaction.execute(
+        "delete from usage where id in (select id from usage where started_at < $1 order by started_at limit $2)",
+        [.integer(before), .integer(Int64(limit))])
+    }
+  }
+
   package func remaining(keyID: [UInt8], charges: [Charge], now: Int64) async throws -> [Remaining] {
     let job = LedgerJob.remaining(keyID: keyID, charges: charges, now: now)
     guard case .remaining(let remaining) = try await lane.submit(job) else { throw LedgerConfusion() }

@@ -57,6 +57,9 @@ private func closed(_ schema: JSONNode) -> Bool {
     #expect(properties?["listen"]?["default"]?.string == configuration.listen.description)
     #expect(properties?["in_flight"]?["default"]?.integer == configuration.inFlight)
     #expect(properties?["ipv6_site_factor"]?["default"]?.integer == configuration.ipv6SiteFactor)
+    #expect(
+      properties?["usage"]?["properties"]?["retention_days"]?["default"]?.integer
+        == configuration.usageRetentionDays)
     let database = properties?["database"]?["properties"]
     #expect(database?["connections"]?["default"]?.integer == Int64(configuration.databaseConnections))
     #expect(database?["statement_timeout"]?["default"]?.integer == configuration.databaseStatementTimeout)

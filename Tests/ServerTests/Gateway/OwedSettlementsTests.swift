@@ -25,6 +25,7 @@ private final class AwayLedger: AdmissionLedger {
   func issueSession(
     _ request: AdmissionRequest, token: SessionToken, atMost: Int
   ) async throws -> AdmissionDecision { throw Away() }
+  func forgetUsage(olderThan age: Int64, atMost limit: Int, now: Int64) async throws -> Int { throw Away() }
   func remaining(keyID: [UInt8], charges: [Charge], now: Int64) async throws -> [Remaining] { throw Away() }
 }
 

@@ -18,15 +18,16 @@ final class SharedLedgerDecider: BatchDecider {
     names.forgetUnconfirmed()
     let book = SharedLedgerBook(transaction, names, clock, isAlone: needsToBeAlone)
     self.book = book
+    let answers: [LedgerAnswer]
     do {
       try book.load(jobs)
+      answers = try jobs.map { try $0.answer(in: book) }
     } catch is SharedNames.MustBeAlone {
       needsToBeAlone = true
       // The lane rolls back and comes again.
       throw DatabaseError.conflict
     }
     needsToBeAlone = false
-    let answers = try jobs.map { try $0.answer(in: book) }
     try book.flush()
     return answers
   }
