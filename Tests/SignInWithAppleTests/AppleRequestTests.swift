@@ -165,3 +165,25 @@ struct AppleRequestTests {
     }
   }
 }
+
+extension AppleRequestTests {
+  @Test("a transferred user is read, and nonsense is to be tried again")
+  func transferAnswers() throws {
+    func user(_ body: String) throws -> TeamTransfer.User {
+      try AppleAnswer.transferredUser(status: 200, fields: [:], body: Array(body.utf8))
+    }
+    let read = try user(#"{"sub":"1.a.2","email":"x@privaterelay.appleid.com","is_private_email":"true"}"#)
+    #expect(read.subject == "1.a.2" && read.isPrivateEmail == true)
+    #expect(try user(#"{"sub":"1.a.2"}"#).email == nil)
+    for body in ["", "{}", "<html>", #"{"sub":""}"#, #"{"sub":1}"#] {
+      #expect(throws: AppleRefusal.retryable(status: 200, retryAfter: nil)) { try user(body) }
+      #expect(throws: AppleRefusal.retryable(status: 200, retryAfter: nil)) {
+        try AppleAnswer.transferIdentifier(status: 200, fields: [:], body: Array(body.utf8))
+      }
+    }
+    #expect(throws: AppleRefusal.suspect(detail: nil)) {
+      try AppleAnswer.transferIdentifier(
+        status: 400, fields: [:], body: Array(#"{"error":"invalid_request"}"#.utf8))
+    }
+  }
+}

@@ -46,6 +46,8 @@ public enum AppleIDEndpoint: String, Sendable, CaseIterable {
   case token
   /// `POST /auth/revoke`
   case revoke
+  /// `POST /auth/usermigrationinfo`
+  case transfer
 }
 
 /// What can go wrong on purpose.

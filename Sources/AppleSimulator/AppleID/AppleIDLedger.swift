@@ -49,11 +49,24 @@ struct AppleIDLedger: Sendable {
     var key: P256.PrivateKey
   }
 
+  /// A client that changed its team.
+  struct Transfer: Sendable {
+    var client: String
+    var from: String
+    var to: String
+    var acceptedAt: Int64
+  }
+
   var accounts: [SimulatedAccount] = []
   var consents: [ConsentKey: Consent] = [:]
   var codes: [String: Code] = [:]
   var tokens: [String: Token] = [:]
   var teamKeys: [TeamKey] = []
+  var transfers: [Transfer] = []
+  /// Users by their transfer identifiers, with the team that each was made for.
+  var transferIdentifiers: [String: (ConsentKey, String)] = [:]
+  /// Access tokens for `user.migration` after the team that has them, and until when they hold.
+  var migrationTokens: [String: Int64] = [:]
 
   /// Ends a consent and every token under it; the relay address is another one next time.
   mutating func revoke(_ key: ConsentKey) {

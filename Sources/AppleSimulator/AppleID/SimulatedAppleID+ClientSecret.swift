@@ -27,6 +27,19 @@ extension SimulatedAppleID {
   /// The client that the form proves to come from. Everything that is wrong is `invalid_client`, as at Apple; which
   /// it was stands in ``reasons``.
   func authenticate(_ form: FormParameters) throws(AppleIDRefusal) -> SimulatedAppleClient {
+    try authenticate(form, alsoFormerTeams: false).client
+  }
+
+  /// The same where a team that gave the client away may still act for it, with the team whose key it is.
+  func authenticateForTransfer(
+    _ form: FormParameters
+  ) throws(AppleIDRefusal) -> (client: SimulatedAppleClient, teamID: String) {
+    try authenticate(form, alsoFormerTeams: true)
+  }
+
+  private func authenticate(
+    _ form: FormParameters, alsoFormerTeams: Bool
+  ) throws(AppleIDRefusal) -> (client: SimulatedAppleClient, teamID: String) {
     for name in ["client_id", "client_secret", "grant_type", "code", "token", "refresh_token"] {
       if form.values(name).count > 1 { throw .request("\(name) stands twice") }
     }
@@ -50,17 +63,18 @@ extension SimulatedAppleID {
     guard let publicKey = try? key.key.publicKey, (try? ES256.verify(secret, key: publicKey)) != nil else {
       throw .client("the signature of client_secret does not hold")
     }
+    let isFormer =
+      alsoFormerTeams && ledger.transfers.contains { $0.client == clientID && $0.from == key.teamID }
+    guard client.teamID == key.teamID || isFormer else { throw .client("the client is of another team") }
     try judge(claims, client, key)
-    return client
+    return (client, key.teamID)
   }
 
   private func judge(
     _ claims: JSONNode, _ client: SimulatedAppleClient, _ key: AppleIDLedger.TeamKey
   ) throws(AppleIDRefusal) {
     let time = now()
-    guard claims["iss"]?.string == key.teamID, client.teamID == key.teamID else {
-      throw .client("iss is not the team of the key and of the client")
-    }
+    guard claims["iss"]?.string == key.teamID else { throw .client("iss is not the team of the key") }
     guard claims["sub"]?.string == client.clientID else { throw .client("sub is not client_id") }
     guard claims["aud"]?.string == "https://appleid.apple.com" else {
       throw .client("aud is not https://appleid.apple.com")

@@ -49,7 +49,7 @@ extension SimulatedAppleID {
   ) throws(SimulatorError) -> SimulatedAuthorization {
     guard let account = ledger.accounts.first(where: { $0.email == email }) else { throw .unknownAccount }
     let key = AppleIDLedger.ConsentKey(teamID: client.teamID, email: email)
-    let before = ledger.consents[key]
+    let before = ledger.consents[key] ?? broughtOver(key)?.consent
     var consent = before ?? AppleIDLedger.Consent(subject: AppleIDSpelling.subject(random(24)))
     let isFirst = before == nil
     let asksAgain = isFirst || !consent.isLive

@@ -57,6 +57,7 @@ extension SimulatedAppleID {
     }
     claims.append(("auth_time", .integer(authTime)))
     claims.append(("nonce_supported", true))
+    if let brought = broughtOver(consent) { claims.append(("transfer_sub", .string(brought.identifier))) }
     if let realUserStatus { claims.append(("real_user_status", .integer(realUserStatus))) }
     return try sign(claims)
   }

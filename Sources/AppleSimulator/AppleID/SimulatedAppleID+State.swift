@@ -5,7 +5,7 @@ extension SimulatedAppleID {
   private static let kind = "bramley-simulated-apple-id-1"
 
   /// Keys, accounts, consents and tokens, to be kept in a file that only its owner can read. Codes are not kept: they
-  /// hold for five minutes.
+  /// hold for five minutes; nor are transfers to other teams.
   public var state: [UInt8] {
     get throws(SimulatorError) {
       do {

@@ -5,6 +5,7 @@ import HTTPMessages
 extension SimulatedAppleID {
   /// `POST /auth/token`.
   func token(_ form: FormParameters) throws(AppleIDRefusal) -> HTTPResponse {
+    if form["grant_type"] == "client_credentials" { return try migrationToken(form) }
     let client = try authenticate(form)
     switch form["grant_type"] {
     case "authorization_code": return try exchange(form, client)

@@ -2,8 +2,8 @@ import Cryptography
 import Encodings
 public import HTTPMessages
 
-/// Sign in with Apple, played on this machine: `/auth/keys`, `/auth/authorize` with a consent page, `/auth/token`
-/// and `/auth/revoke` as Apple answers them, and what happens on devices and in Apple's settings, driven by code.
+/// Sign in with Apple, played on this machine: `/auth/keys`, `/auth/authorize` with a consent page, `/auth/token`,
+/// `/auth/revoke` and `/auth/usermigrationinfo` as Apple answers them, and what happens on devices and in Apple's settings, driven by code.
 ///
 /// Whatever it signs is signed with keys of its own, which no server trusts unless it is told to ask this Apple for
 /// them. It judges client secrets, codes and redirect URIs as strictly as Apple; where Apple's answer says nothing,
@@ -23,7 +23,7 @@ public actor SimulatedAppleID: HTTPHandler {
   /// How often each door was knocked at.
   public internal(set) var calls: [AppleIDEndpoint: Int] = [:]
 
-  let clients: [SimulatedAppleClient]
+  var clients: [SimulatedAppleClient]
   let now: @Sendable () -> Int64
   let random: @Sendable (Int) -> [UInt8]
   let sleep: @Sendable (Duration) async throws -> Void
@@ -103,6 +103,7 @@ public actor SimulatedAppleID: HTTPHandler {
     case .authorize: try authorize(request, body)
     case .token: try token(try form(request, body))
     case .revoke: try revoke(try form(request, body))
+    case .transfer: try migrate(try form(request, body), request.fields)
     }
   }
 
@@ -142,6 +143,7 @@ public actor SimulatedAppleID: HTTPHandler {
     case (.get, "/auth/authorize"), (.post, "/auth/authorize"): .authorize
     case (.post, "/auth/token"): .token
     case (.post, "/auth/revoke"): .revoke
+    case (.post, "/auth/usermigrationinfo"): .transfer
     default: nil
     }
   }

@@ -28,13 +28,14 @@ package struct AppleSigningKey: Sendable {
       "aud": .string(AppleIDService.issuer), "sub": .string(clientID),
     ]
     return ClientSecret(
-      clientID: clientID, value: try ES256.sign(claims, kid: keyID, type: nil, key: key))
+      clientID: clientID, teamID: teamID, value: try ES256.sign(claims, kid: keyID, type: nil, key: key))
   }
 }
 
 /// A client id with the secret that was made for it: the two of a request always belong together.
 package struct ClientSecret: Sendable, CustomStringConvertible, CustomReflectable {
   package let clientID: String
+  let teamID: String
   let value: String
 
   /// The client alone.

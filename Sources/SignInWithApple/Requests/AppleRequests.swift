@@ -87,11 +87,11 @@ package struct AppleRequests: Sendable {
     return "\(service.scheme)://\(service.authority)\(service.pathPrefix)/auth/authorize?\(query.text)"
   }
 
-  private func credentials(_ secret: ClientSecret) -> FormParameters {
+  func credentials(_ secret: ClientSecret) -> FormParameters {
     FormParameters([("client_id", secret.clientID), ("client_secret", secret.value)])
   }
 
-  private func post(_ path: String, _ form: FormParameters) -> HTTPRequest {
+  func post(_ path: String, _ form: FormParameters) -> HTTPRequest {
     var request = request(.post, path)
     request.fields["content-type"] = "application/x-www-form-urlencoded"
     request.body = HTTPBody(form.text)

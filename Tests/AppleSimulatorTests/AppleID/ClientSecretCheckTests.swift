@@ -74,7 +74,7 @@ struct ClientSecretCheckTests {
       (
         try ES256.sign(
           claims(place, [("iss", "OTHERTEAM1")]), kid: other.keyID, type: nil,
-          key: ApplePrivateKey.read(other.p8)), "iss"
+          key: ApplePrivateKey.read(other.p8)), "another team"
       ),
     ]
     for (secret, reason) in bad {
