@@ -1,7 +1,5 @@
-import Cryptography
-import Encodings
+import BramleyTesting
 import Foundation
-import HTTPMessages
 import SQL
 import System
 import Testing
@@ -18,7 +16,7 @@ struct AccountKillTests {
     var people: [Person] = []
     var unanswered: [String: Int] = [:]
     for kill in 1...KillTests.kills {
-      let app = AccountApp(network, base: server.base)
+      let app = AccountApp(network, bases: [server.base])
       let program = server.program
       let first = people.count
       people += await withTaskGroup(of: [Person].self) { group in
@@ -66,143 +64,36 @@ struct AccountKillTests {
   }
 }
 
-/// Somebody with a phone, an Apple Account and what the server last answered.
-private struct Person: Sendable {
-  struct Call: Sendable {
-    var name: String
-    var target: String
-    var body: JSONValue
-    var bearer: String?
-  }
-
-  var account: String
-  var userID: String?
-  var access: String?
-  var refresh: String?
-  var hasIdentity = false
-  /// What was asked and not answered.
-  var pending: Call?
-  /// An answer that was neither a session nor the end of the server.
-  var refusal: String?
-}
-
-/// An app's calls, one after another.
-private struct AccountApp: Sendable {
-  private struct Refused: Error { var text: String }
-
-  private let network: HTTPClient
-  private let base: String
-  private static let token = "/auth/v1/token?grant_type="
-
-  init(_ network: HTTPClient, base: String) {
-    self.network = network
-    self.base = base
-  }
-
-  /// People one after another, until the server is gone.
-  func live(_ name: String) async -> [Person] {
+@Suite("kill -9 of one of two nodes amid sign-ins", TestPostgres.required)
+struct NodeAccountKillTests {
+  @Test("RULES §3.4: what one node answered the other knows: every session goes on there at once")
+  func killed() async throws {
+    let loops = try EventLoopGroup(loops: 1)
+    defer { loops.stop() }
+    let network = try HTTPClient(on: loops)
+    let postgres = try #require(TestPostgres())
+    let nodes = try await Nodes(database: postgres.url)
     var people: [Person] = []
-    while true {
-      var person = Person(account: "\(name)-\(people.count)@example.com")
-      do {
-        try await live(&person, startsAsGuest: people.count.isMultiple(of: 2))
-        people.append(person)
-      } catch {
-        if let refused = error as? Refused { person.refusal = refused.text }
-        people.append(person)
-        return people
+    for kill in 1...max(KillTests.kills / 2, 2) {
+      let victim = kill % 2
+      let program = nodes.programs[victim]
+      let app = AccountApp(network, bases: nodes.bases, hasApple: false)
+      let met = await withTaskGroup(of: [Person].self) { group in
+        for worker in 0..<4 { group.addTask { await app.live("\(kill)-\(worker)") } }
+        try? await Task.sleep(for: .milliseconds(Int.random(in: 100...600)))
+        program.kill(SIGKILL)
+        return await group.reduce(into: []) { $0 += $1 }
       }
+      #expect(try await program.exitCode() == SIGKILL)
+      #expect(met.compactMap(\.refusal) == [])
+      let living = AccountApp(network, bases: [nodes.bases[1 - victim]], hasApple: false)
+      for person in met { people.append(try await living.comeBack(person)) }
+      try await nodes.restart(victim)
     }
-  }
-
-  private func live(_ person: inout Person, startsAsGuest: Bool) async throws {
-    _ = try await post(
-      "/simulated-apple/simulator/accounts",
-      ["email": .string(person.account), "first_name": "A", "last_name": "B"], nil)
-    if startsAsGuest {
-      try await call(&person, Person.Call(name: "sign-up", target: "/auth/v1/signup", body: [:]))
-      for _ in 0..<2 { try await call(&person, refresh(person)) }
-    }
-    try await call(&person, signIn(person, links: startsAsGuest))
-    // Another phone of theirs.
-    let user = person.userID
-    try await call(&person, signIn(person, links: false))
-    #expect(person.userID == user)
-    try await call(&person, refresh(person))
-  }
-
-  /// Repeats what was not answered, and proves that the account and its session are there.
-  func comeBack(_ person: Person) async throws -> Person {
-    var person = person
-    let user = person.userID
-    if let pending = person.pending {
-      try await call(&person, pending)
-      if user != nil { #expect(person.userID == user, "\(pending.name)") }
-    }
-    guard person.userID != nil else { return person }
-    try await call(&person, refresh(person))
-    let seen = try await send(.get, "/auth/v1/user", nil, person.access)
-    #expect(seen["id"]?.string == person.userID)
-    #expect(seen["identities"]?.elements?.count == (person.hasIdentity ? 1 : 0))
-    if person.hasIdentity {
-      let user = person.userID
-      try await call(&person, signIn(person, links: false))
-      #expect(person.userID == user)
-    }
-    return person
-  }
-
-  private func refresh(_ person: Person) -> Person.Call {
-    Person.Call(
-      name: "refresh", target: Self.token + "refresh_token",
-      body: ["refresh_token": .string(person.refresh ?? "")])
-  }
-
-  /// A sheet of Apple, and what an app makes of it.
-  private func signIn(_ person: Person, links: Bool) async throws -> Person.Call {
-    let nonce = Hex.encode(SecureRandom.bytes(16))
-    let sheet = try await post(
-      "/simulated-apple/simulator/sign-in",
-      [
-        "account": .string(person.account), "client_id": "com.example.bramley",
-        "nonce": .string(Hex.encode(SHA256.hash(nonce))),
-      ], nil)
-    return Person.Call(
-      name: links ? "link" : "sign-in", target: Self.token + "id_token",
-      body: [
-        "provider": "apple", "id_token": .string(sheet["identity_token"]?.string ?? ""),
-        "nonce": .string(nonce), "authorization_code": .string(sheet["authorization_code"]?.string ?? ""),
-        "link_identity": .bool(links),
-      ], bearer: links ? person.access : nil)
-  }
-
-  private func call(_ person: inout Person, _ call: Person.Call) async throws {
-    person.pending = call
-    let session = try await post(call.target, call.body, call.bearer)
-    person.pending = nil
-    person.userID = session["user"]?["id"]?.string
-    person.access = session["access_token"]?.string
-    person.refresh = session["refresh_token"]?.string
-    if call.name == "link" || call.name == "sign-in" { person.hasIdentity = true }
-  }
-
-  private func post(_ target: String, _ body: JSONValue, _ bearer: String?) async throws -> JSONNode {
-    try await send(.post, target, body, bearer)
-  }
-
-  private func send(
-    _ method: HTTPMethod, _ target: String, _ body: JSONValue?, _ bearer: String?
-  ) async throws -> JSONNode {
-    var fields: HTTPFields = ["content-type": "application/json", "x-supabase-api-version": "2024-01-01"]
-    if let bearer { fields["authorization"] = "Bearer \(bearer)" }
-    let response = try await network.respond(
-      to: HTTPRequest(
-        method: method, scheme: "http", authority: String(base.dropFirst("http://".count)), target: target,
-        fields: fields, body: body.map { HTTPBody($0.bytes) } ?? .empty))
-    let octets = try await response.body.collect(upTo: 1 << 20)
-    guard response.status == 200 else {
-      throw Refused(text: "\(target): \(response.status) \(String(decoding: octets, as: UTF8.self))")
-    }
-    return try JSONReader.read(octets)
+    #expect(people.count > 4)
+    let all = AccountApp(network, bases: nodes.bases, hasApple: false)
+    for person in people { _ = try await all.comeBack(person) }
+    print("kill -9 of a node amid sign-ins: \(people.count) people")
+    try await nodes.stop()
   }
 }

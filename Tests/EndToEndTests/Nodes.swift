@@ -45,7 +45,7 @@ final class Nodes {
             "fingerprint": "\(Hex.encode(SHA256.hash(authority.root)))"
           }
         },
-        "in_flight": 100, "burst": { "requests": 1000, "seconds": 1 },
+        "auth": {}, "in_flight": 100, "burst": { "requests": 1000, "seconds": 1 },
         "quotas": [{ "name": "daily", "subject": "key", "limit": 100000 }],
         "providers": {
           "anthropic": {
