@@ -15,7 +15,7 @@ struct AccountKillTests {
     var server = try await DevelopmentServer()
     var people: [Person] = []
     var unanswered: [String: Int] = [:]
-    for kill in 1...KillTests.kills {
+    for kill in 1...Killing.times {
       let app = AccountApp(network, bases: [server.base])
       let program = server.program
       let first = people.count
@@ -36,8 +36,8 @@ struct AccountKillTests {
       }
     }
     print(
-      "kill -9 amid sign-ins: \(KillTests.kills) times, \(people.count) people, unanswered: \(unanswered)")
-    #expect(people.count > KillTests.kills)
+      "kill -9 amid sign-ins: \(Killing.times) times, \(people.count) people, unanswered: \(unanswered)")
+    #expect(people.count > Killing.times)
 
     let database = try Database(.readOnlyFile(server.folder.path("data") + "/bramley.sqlite"))
     defer { database.close() }
@@ -74,7 +74,7 @@ struct NodeAccountKillTests {
     let postgres = try #require(TestPostgres())
     let nodes = try await Nodes(database: postgres.url)
     var people: [Person] = []
-    for kill in 1...max(KillTests.kills / 2, 2) {
+    for kill in 1...max(Killing.times / 2, 2) {
       let victim = kill % 2
       let program = nodes.programs[victim]
       let app = AccountApp(network, bases: nodes.bases, hasApple: false)
