@@ -170,6 +170,9 @@ package protocol AdmissionLedger: Sendable {
   /// Forgets rows of usage that began longer than `age` milliseconds ago, the oldest first and `limit` at most; how
   /// many.
   func forgetUsage(olderThan age: Int64, atMost limit: Int, now: Int64) async throws -> Int
+  /// Whether a session or debug token of that hash lives, seconds since 1970: what is asked before a stranger's
+  /// body is read. ``admit(_:)`` judges the token itself.
+  func knows(tokenHash: [UInt8], now: Int64) async throws -> Bool
   /// What is left of each window line for a key, without counting.
   func remaining(keyID: [UInt8], charges: [Charge], now: Int64) async throws -> [Remaining]
 }

@@ -28,7 +28,8 @@ struct Application {
     let log = ApplicationLog(environment)
     let challenges = ChallengeKeys(environment)
     let keys = KeyCache(environment.keys)
-    let verifier = EvidenceVerifier(configuration, challenges: challenges, keys: keys)
+    let verifier = EvidenceVerifier(
+      configuration, challenges: challenges, keys: keys, ledger: environment.ledger)
     let owed = OwedSettlements(environment.ledger)
     let admitter = Admitter(
       environment: environment, plan: ChargePlan(configuration: configuration, zone: zone),

@@ -33,17 +33,21 @@ final class EvidenceVerifier: Sendable {
   let apps: [String: AcceptedApp]
   let challenges: ChallengeKeys
   let keys: KeyCache
+  let ledger: any AdmissionLedger
 
-  init(_ configuration: Configuration, challenges: ChallengeKeys, keys: KeyCache) {
+  init(
+    _ configuration: Configuration, challenges: ChallengeKeys, keys: KeyCache, ledger: any AdmissionLedger
+  ) {
     self.configuration = configuration
     self.challenges = challenges
     self.keys = keys
+    self.ledger = ledger
     apps = Dictionary(
       configuration.attest.acceptedApps.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// What holds of the evidence before the body is read: nobody without a challenge of ours and a known key
-  /// gets a body buffered.
+  /// What holds of the evidence before the body is read: nobody without a challenge of ours and a known key, or
+  /// a token of ours, gets a body buffered.
   enum Begun: Sendable {
     /// Nothing more to check here.
     case complete(VerifiedEvidence)
@@ -55,9 +59,11 @@ final class EvidenceVerifier: Sendable {
   ///
   /// - Parameters:
   ///   - route: the template, which a session token must open.
+  ///   - body: the request's. Where it is to be read still, a token is looked up before.
   ///   - now: milliseconds since 1970.
   func begin(
-    _ presented: PresentedEvidence, route: String, policy: Configuration.RoutePolicy, now: Int64
+    _ presented: PresentedEvidence, route: String, policy: Configuration.RoutePolicy, body: HTTPBody,
+    now: Int64
   ) async throws -> Begun {
     switch presented {
     case .none:
@@ -68,14 +74,30 @@ final class EvidenceVerifier: Sendable {
     case .session(let token):
       guard policy != .assertion else { throw Failure.attestationRequired }
       guard token.utf8.count <= 128 else { throw Failure.invalidSession }
+      try await require(token, toRead: body, now: now)
       return .complete(VerifiedEvidence(.session(tokenHash: Token.hash(token), route: route)))
     case .debugToken(let token):
       // The name stands in the token and counts once the token's hash is found.
       guard let name = Token.name(ofDebugToken: token),
         configuration.deployment != .production || configuration.debugTokens.allowed.contains(name)
       else { throw Failure.invalidSession }
+      try await require(token, toRead: body, now: now)
       return .complete(VerifiedEvidence(.debugToken(tokenHash: Token.hash(token)), debugToken: name))
     }
+  }
+
+  /// Throws where the token is none of ours and its body has not come yet.
+  private func require(_ token: String, toRead body: HTTPBody, now: Int64) async throws {
+    guard case .stream = body.content else { return }
+    let isKnown: Bool
+    do {
+      isKnown = try await ledger.knows(tokenHash: Token.hash(token), now: now / 1000)
+    } catch let error as CancellationError {
+      throw error
+    } catch {
+      throw Failure.storage(error)
+    }
+    guard isKnown else { throw Failure.invalidSession }
   }
 
   /// Checks challenge, key and app of an assertion; nothing else is taken.

@@ -26,7 +26,7 @@ struct ProviderRoute: Endpoint {
     guard request.fields.values("content-encoding").isEmpty else { throw Failure.contentEncoding }
     let presented = try PresentedEvidence(request.fields)
     let begun = try await verifier.begin(
-      presented, route: path, policy: target.policy, now: exchange.startedAt)
+      presented, route: path, policy: target.policy, body: request.body, now: exchange.startedAt)
     let body = try await request.body.collect(upTo: target.bodyLimit)
     let verified = try verifier.finish(begun, of: request, body: body)
 

@@ -74,6 +74,17 @@ package struct SQLAdmissionLedger: AdmissionLedger {
     }
   }
 
+  package func knows(tokenHash: [UInt8], now: Int64) async throws -> Bool {
+    try await database.read { transaction in
+      try transaction.first(
+        """
+        select exists (select 1 from session_tokens where hash = $1 and expiry > $2)
+          or exists (select 1 from debug_tokens where hash = $1 and expiry > $2)
+        """, [.blob(tokenHash), .integer(now)]
+      ) { $0.bool(0) } ?? false
+    }
+  }
+
   package func remaining(keyID: [UInt8], charges: [Charge], now: Int64) async throws -> [Remaining] {
     let job = LedgerJob.remaining(keyID: keyID, charges: charges, now: now)
     guard case .remaining(let remaining) = try await lane.submit(job) else { throw LedgerConfusion() }

@@ -9,8 +9,8 @@ extension HTTPServer {
     package var headTimeout = Duration.seconds(10)
     /// How long a connection without a request is kept.
     package var idleTimeout = Duration.seconds(75)
-    /// How long the content of a request is waited for, beyond the time that ``bodyRate`` grants. The time in
-    /// which the handler does not pull is not counted.
+    /// How long the content of a request is waited for, beyond the time that ``bodyRate`` grants, of which
+    /// twice as much can be saved up. The time in which the handler does not pull is not counted.
     package var bodyTimeout = Duration.seconds(10)
     /// The slowest sender that is served, in octets a second.
     package var bodyRate = 1_000

@@ -18,7 +18,8 @@ final class RequestContent: HTTPBodyStream, @unchecked Sendable {
   private var isCancelled = false
   /// Octets were thrown away: whoever comes late must not take what is left for all.
   private var isDrained = false
-  private var waited = Duration.zero
+  /// How much longer may be waited: time that the octets which came have earned, and what is left of the grace.
+  private var patience: Duration
   /// Small pieces are joined up to this many octets.
   private static let pieceSize = 16_384
 
@@ -26,6 +27,7 @@ final class RequestContent: HTTPBodyStream, @unchecked Sendable {
     self.connection = connection
     self.length = length
     self.awaitsContinue = awaitsContinue
+    patience = connection.configuration.bodyTimeout
   }
 
   /// The next piece, from the loop even if it is asked for elsewhere.
@@ -73,6 +75,7 @@ final class RequestContent: HTTPBodyStream, @unchecked Sendable {
       switch event {
       case .content(let octets):
         received += octets.count
+        earn(octets.count)
         if piece.isEmpty { piece = octets } else { piece.append(contentsOf: octets) }
         continue
       case .end: isComplete = true
@@ -86,13 +89,17 @@ final class RequestContent: HTTPBodyStream, @unchecked Sendable {
     return piece.isEmpty ? nil : piece
   }
 
-  private func wait() async throws {
+  /// Only so much time can be saved up: who sends a lot and then stops must not have it kept for long.
+  private func earn(_ octets: Int) {
     let configuration = connection.configuration
-    let earned = Duration.seconds(received) / max(1, configuration.bodyRate)
+    patience = min(
+      patience + Duration.seconds(octets) / max(1, configuration.bodyRate), configuration.bodyTimeout * 3)
+  }
+
+  private func wait() async throws {
     let start = MonotonicTime.now
-    let wake = await connection.fillUnlessCancelled(
-      until: start + (configuration.bodyTimeout + earned - waited))
-    waited += MonotonicTime.now - start
+    let wake = await connection.fillUnlessCancelled(until: start + patience)
+    patience -= MonotonicTime.now - start
     switch wake {
     case .ready: break
     case .timedOut: throw HTTPBodyError.timedOut

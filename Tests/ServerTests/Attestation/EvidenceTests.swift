@@ -102,6 +102,13 @@ import Testing
       request.body = HTTPBody(stream: body)
       #expect(try await server.send(request).status >= 400)
     }
+    let stale = try #require(Token.debug(name: "me", random: [UInt8](repeating: 1, count: 32)))
+    for token in ["bat_x", Token.session(random: [UInt8](repeating: 1, count: 32)), stale] {
+      var request = Phone.question()
+      request.fields["x-api-key"] = token
+      request.body = HTTPBody(stream: body)
+      #expect(try await server.send(request).status == 401)
+    }
     #expect(body.pulls.value == 0)
   }
 

@@ -23,6 +23,7 @@ struct BrokenStore: DeviceKeyStore, AdmissionLedger, DebugTokenStore {
     _ request: AdmissionRequest, token: SessionToken, atMost: Int
   ) async throws -> AdmissionDecision { throw Down() }
   func forgetUsage(olderThan age: Int64, atMost limit: Int, now: Int64) async throws -> Int { throw Down() }
+  func knows(tokenHash: [UInt8], now: Int64) async throws -> Bool { throw Down() }
   func remaining(keyID: [UInt8], charges: [Charge], now: Int64) async throws -> [Remaining] { throw Down() }
 
   func createDebugToken(name: String, hash: [UInt8], expiry: Int64, now: Int64) async throws -> Bool {

@@ -26,6 +26,7 @@ private final class AwayLedger: AdmissionLedger {
     _ request: AdmissionRequest, token: SessionToken, atMost: Int
   ) async throws -> AdmissionDecision { throw Away() }
   func forgetUsage(olderThan age: Int64, atMost limit: Int, now: Int64) async throws -> Int { throw Away() }
+  func knows(tokenHash: [UInt8], now: Int64) async throws -> Bool { throw Away() }
   func remaining(keyID: [UInt8], charges: [Charge], now: Int64) async throws -> [Remaining] { throw Away() }
 }
 

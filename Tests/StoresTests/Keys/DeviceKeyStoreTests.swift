@@ -102,6 +102,32 @@ import Testing
       try await register(fixture, StoreFixture.key(2), challenge: 2, expiry: later) == .created)
   }
 
+  @Test("A token is known from its making to its end, and no longer", arguments: Backend.allCases)
+  func knownTokens(backend: Backend) async throws {
+    let fixture = try await StoreFixture(backend)
+    let ledger = fixture.ledger
+    let (debug, session) = (StoreFixture.octets(1, 32), StoreFixture.octets(2, 32))
+    let now = StoreFixture.epoch
+    #expect(try await !ledger.knows(tokenHash: debug, now: now))
+    let isMade = try await fixture.debugTokens.createDebugToken(
+      name: "a", hash: debug, expiry: now + 10, now: now)
+    #expect(isMade)
+    #expect(try await ledger.knows(tokenHash: debug, now: now + 9))
+    #expect(try await !ledger.knows(tokenHash: debug, now: now + 10))
+    #expect(try await fixture.debugTokens.revokeDebugToken(name: "a"))
+    #expect(try await !ledger.knows(tokenHash: debug, now: now))
+
+    try await fixture.registerMany(1)
+    let token = SessionToken(hash: session, routes: ["/r"], expiry: now + 10)
+    #expect(
+      try await ledger.issueSession(Requests.assertion(0, counter: 1, id: 1), token: token, atMost: 2)
+        .isAdmitted)
+    #expect(try await ledger.knows(tokenHash: session, now: now + 9))
+    #expect(try await !ledger.knows(tokenHash: session, now: now + 10))
+    #expect(try await fixture.keys.revoke(StoreFixture.keyID(0)))
+    #expect(try await !ledger.knows(tokenHash: session, now: now))
+  }
+
   @Test("A sweep forgets what expired and nothing else", arguments: Backend.allCases)
   func sweepKeeps(backend: Backend) async throws {
     let fixture = try await StoreFixture(backend)

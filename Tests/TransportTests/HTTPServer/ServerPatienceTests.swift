@@ -58,6 +58,21 @@ struct ServerPatienceTests {
     }
   }
 
+  @Test("who sends much at once and then stops is not waited for any longer")
+  func stalledContent() async throws {
+    try await withServer(configure: {
+      $0.bodyTimeout = .milliseconds(100)
+      $0.bodyRate = 1_000
+    }) { address, _, _ in
+      let client = try RawClient(address)
+      client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 60000\r\n\r\n")
+      client.send([UInt8](repeating: 0x61, count: 50_000))
+      let start = MonotonicTime.now
+      #expect(try client.answer().status == 408)
+      #expect(MonotonicTime.now - start < .seconds(5))
+    }
+  }
+
   @Test("an idle connection is closed without a word")
   func idle() async throws {
     try await withServer(configure: { $0.idleTimeout = .milliseconds(150) }) { address, _, _ in
