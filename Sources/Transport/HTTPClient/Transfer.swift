@@ -50,7 +50,7 @@ final class Transfer: @unchecked Sendable {
     headContinuation = continuation
     // Cancelled before it began.
     if outcome != nil { return answerHead(.failure(HTTPClientError.cancelled(requestWritten: false))) }
-    guard let easy = EasyHandle(for: self), connections.add(self, easy) else {
+    guard let easy = connections.begin(self) else {
       return finish(.failed(HTTPClientError.stopped(requestWritten: false)))
     }
     self.easy = easy
@@ -87,7 +87,8 @@ final class Transfer: @unchecked Sendable {
     self.outcome = outcome
     timer?.cancel()
     timer = nil
-    if let easy { connections.remove(easy) }
+    let isSound = if case .complete = outcome { true } else { false }
+    if let easy { connections.remove(easy, isSound: isSound) }
     easy = nil
     upload?.stop()
     if case .failed(let error) = outcome { answerHead(.failure(error)) }

@@ -5,6 +5,42 @@ import Transport
 
 @Suite("HTTPClient: exchanges", .timeLimit(.minutes(1)))
 struct HTTPClientExchangeTests {
+  @Test("a request is the same whatever the client sent before it")
+  func nothingLeft() async throws {
+    let seen = Locked("")
+    try await ClientScene.run { connection, request in
+      seen.withLock { $0 = request.text }
+      connection.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+    } _: { scene async throws in
+      let requests = [
+        scene.request(
+          .post, "/short", fields: ["X-Secret": "s", "Content-Type": "a/b"], body: HTTPBody("body")),
+        scene.request(.get, "/get"),
+        scene.request(.put, "/stream", body: HTTPBody(stream: ScriptedBody(["a", "b"]))),
+        scene.request(.head, "/head"),
+        scene.request(.post, "/nothing"),
+        scene.request(.delete, "/delete"),
+        scene.request(.patch, "/long", body: HTTPBody([UInt8](repeating: 0x61, count: 40_000))),
+        scene.request("REPORT", "/body", body: HTTPBody("body")),
+        scene.request("OPTIONS", "/options", fields: ["Accept": "x/y"]),
+      ]
+      func sent(_ request: HTTPRequest, by client: HTTPClient) async throws -> String {
+        var request = request
+        if case .stream = request.body.content { request.body = HTTPBody(stream: ScriptedBody(["a", "b"])) }
+        _ = try await client.respond(to: request)
+        return seen.withLock { $0 }
+      }
+      for (index, request) in requests.enumerated() {
+        let fresh = try await sent(request, by: try HTTPClient(on: scene.group))
+        #expect(fresh.contains(request.target))
+        for before in requests[..<index] + requests[(index + 1)...] {
+          _ = try await sent(before, by: scene.client)
+          #expect(try await sent(request, by: scene.client) == fresh)
+        }
+      }
+    }
+  }
+
   @Test("a request goes out octet by octet as it was given, with nothing of libcurl's own")
   func request() async throws {
     let seen = Locked("")

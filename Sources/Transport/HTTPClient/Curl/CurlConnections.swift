@@ -9,6 +9,8 @@ import System
   private let share: UnsafeMutableRawPointer
   /// By the address of the easy handle.
   private var active: [UInt: Transfer] = [:]
+  /// Handles of transfers that ended well, for the next ones.
+  private var spare: [EasyHandle] = []
   private var registrations: [Int32: EventLoop.Registration] = [:]
   private var timer: EventLoop.Timer?
   private var kicked = false
@@ -47,20 +49,27 @@ import System
 
   // MARK: Transfers
 
-  /// Begins; false once closed.
-  func add(_ transfer: Transfer, _ easy: EasyHandle) -> Bool {
-    guard !closed else { return false }
-    guard unsafe bramley_set_pointer(easy.pointer, CURLOPT_SHARE, share) == CURLE_OK,
+  /// Begins; nil once closed, or for want of memory.
+  func begin(_ transfer: Transfer) -> EasyHandle? {
+    guard !closed else { return nil }
+    guard let easy = spare.popLast() ?? EasyHandle(configuration), easy.prepare(for: transfer),
+      unsafe bramley_set_pointer(easy.pointer, CURLOPT_SHARE, share) == CURLE_OK,
       unsafe curl_multi_add_handle(multi, easy.pointer) == CURLM_OK
-    else { return false }
+    else { return nil }
     active[easy.identifier] = transfer
-    return true
+    return easy
   }
 
   /// Takes it out. One that is under way loses its connection at once. Never inside a callback of libcurl.
-  func remove(_ easy: EasyHandle) {
+  ///
+  /// - Parameter isSound: its transfer ended well, so that the handle may serve another.
+  func remove(_ easy: EasyHandle, isSound: Bool) {
     unsafe curl_multi_remove_handle(multi, easy.pointer)
     active[easy.identifier] = nil
+    if isSound, !closed, spare.count < Self.mostSpare {
+      easy.clear()
+      if easy.isComplete { spare.append(easy) }
+    }
     if retired && active.isEmpty { loop.execute { self.close() } }
   }
 
@@ -81,7 +90,11 @@ import System
     registrations = [:]
   }
 
+  private static let mostSpare = 32
+
   private func release() {
+    // They use what is shared.
+    spare = []
     unsafe curl_multi_cleanup(multi)
     unsafe curl_share_cleanup(share)
   }

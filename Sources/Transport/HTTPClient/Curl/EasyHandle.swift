@@ -2,26 +2,45 @@ import CCurl
 import HTTPMessages
 import System
 
-/// One transfer in libcurl's eyes. Options are set once; the handle goes when the last reference goes, which is
-/// after it was taken out of its multi handle.
+/// One transfer in libcurl's eyes; after a transfer that ended well the handle serves another, since making one and
+/// its options costs more than the rest. It goes when the last reference goes, which is after it was taken out of
+/// its multi handle.
 @safe final class EasyHandle {
   let pointer: UnsafeMutableRawPointer
   var identifier: UInt { unsafe UInt(bitPattern: pointer) }
   private var lines: UnsafeMutablePointer<curl_slist>?
 
-  /// A handle for that transfer; nil for want of memory or where libcurl lacks an option it must have.
-  init?(for transfer: Transfer) {
+  /// A handle; nil for want of memory or where libcurl lacks an option it must have.
+  init?(_ configuration: HTTPClientConfiguration) {
     guard let pointer = unsafe curl_easy_init() else { return nil }
     unsafe self.pointer = pointer
+    setPolicy(configuration)
+    setFunctions()
+    guard isComplete else { return nil }
+  }
+
+  /// Makes it ready for that transfer; false for want of memory. Every option that differs between transfers is set
+  /// here or taken back by ``clear()``.
+  func prepare(for transfer: Transfer) -> Bool {
     let request = transfer.request
     for line in request.lines {
-      guard let longer = unsafe curl_slist_append(lines, line) else { return nil }
+      guard let longer = unsafe curl_slist_append(lines, line) else { return false }
       unsafe lines = longer
     }
-    setPolicy(transfer.configuration, request)
+    set(CURLOPT_URL, request.url)
+    set(CURLOPT_REQUEST_TARGET, request.target)
     setMethod(request)
-    setCallbacks(transfer)
-    guard isComplete else { return nil }
+    setContext(transfer)
+    return isComplete
+  }
+
+  /// Forgets the transfer that ended, its body and its fields, which hold credentials.
+  func clear() {
+    note(unsafe bramley_set_pointer(pointer, CURLOPT_POSTFIELDS, nil))
+    note(unsafe bramley_set_pointer(pointer, CURLOPT_HTTPHEADER, nil))
+    set(CURLOPT_CUSTOMREQUEST, nil)
+    unsafe curl_slist_free_all(lines)
+    unsafe lines = nil
   }
 
   deinit {
@@ -35,12 +54,10 @@ import System
     return CurlFailure(unsafe curl_easy_pause(pointer, mask))
   }
 
-  private func setPolicy(_ configuration: HTTPClientConfiguration, _ request: OutgoingRequest) {
+  private func setPolicy(_ configuration: HTTPClientConfiguration) {
     set(CURLOPT_NOSIGNAL, 1)
     // Without it, cancelling a transfer that waits for a name waits, on the loop, for the resolver's thread.
     set(CURLOPT_QUICK_EXIT, 1)
-    set(CURLOPT_URL, request.url)
-    set(CURLOPT_REQUEST_TARGET, request.target)
     set(CURLOPT_PROTOCOLS_STR, "http,https")
     set(CURLOPT_FOLLOWLOCATION, 0)
     set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
@@ -91,23 +108,27 @@ import System
   /// libcurl sends up to 64 KiB together with the head.
   private static let shortBody = 32_768
 
-  private func setCallbacks(_ transfer: Transfer) {
-    // The connections keep the transfer as long as the handle is in use.
-    let context = unsafe Unmanaged.passUnretained(transfer).toOpaque()
+  private func setFunctions() {
     note(unsafe bramley_set_transfer(pointer, CURLOPT_WRITEFUNCTION, receiveBody))
-    note(unsafe bramley_set_pointer(pointer, CURLOPT_WRITEDATA, context))
     note(unsafe bramley_set_transfer(pointer, CURLOPT_HEADERFUNCTION, receiveLine))
-    note(unsafe bramley_set_pointer(pointer, CURLOPT_HEADERDATA, context))
     note(unsafe bramley_set_transfer(pointer, CURLOPT_READFUNCTION, sendBody))
-    note(unsafe bramley_set_pointer(pointer, CURLOPT_READDATA, context))
     note(unsafe bramley_set_prerequest(pointer, beginRequest))
-    note(unsafe bramley_set_pointer(pointer, CURLOPT_PREREQDATA, context))
     note(unsafe bramley_set_open_socket(pointer, openSocket))
-    note(unsafe bramley_set_pointer(pointer, CURLOPT_OPENSOCKETDATA, context))
   }
 
-  /// Whether every option was taken: most of them are there for safety.
-  private var isComplete = true
+  /// What the functions get.
+  private func setContext(_ transfer: Transfer) {
+    // The connections keep the transfer as long as the handle is in use.
+    let context = unsafe Unmanaged.passUnretained(transfer).toOpaque()
+    for option in [
+      CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_READDATA, CURLOPT_PREREQDATA, CURLOPT_OPENSOCKETDATA,
+    ] {
+      note(unsafe bramley_set_pointer(pointer, option, context))
+    }
+  }
+
+  /// Whether every option was taken, ever: most of them are there for safety.
+  private(set) var isComplete = true
 
   private func note(_ code: CURLcode) { if code != CURLE_OK { isComplete = false } }
 
