@@ -81,7 +81,9 @@ package struct Migrator: Sendable {
     try transaction.execute("set local lock_timeout = 60000")
     try transaction.execute("set local statement_timeout = 600000")
     let lock = SQLValue.integer(AdvisoryLock.migration)
-    try transaction.execute("select pg_advisory_xact_lock($1)", [lock])
+    // One lock a schema: others in the same database are nobody's to wait for.
+    try transaction.execute(
+      "select pg_advisory_xact_lock($1 # hashtextextended(current_setting('search_path'), 0))", [lock])
     let schema = try transaction.first(
       "select setting, setting = any (select quote_ident(nspname) from pg_namespace) from pg_settings where name = 'search_path'"
     ) { ($0.string(0), $0.bool(1)) }
