@@ -145,7 +145,7 @@ if Context.environment["BRAMLEY_BENCHMARKS"] != nil {
       name: "BramleyBenchmarks",
       dependencies: [
         "Accounts", "Admission", "AppAttest", "BramleyAPI", "Cryptography", "Encodings", "Gateway",
-        "HTTPMessages", "SQL", "Server", "Stores", "System", "Transport",
+        "HTTPMessages", "SQL", "Server", "SignInWithApple", "Stores", "System", "Transport",
       ],
       path: "Benchmarks/Sources"))
 }

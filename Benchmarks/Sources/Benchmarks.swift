@@ -16,10 +16,12 @@ enum Benchmarks {
       return try await AdmissionNode.run(Array(arguments.dropFirst(2)))
     }
     if arguments.count == 3, arguments[1] == "refreshing" { return try await refreshing(arguments[2]) }
+    if arguments.count == 3, arguments[1] == "signing-in" { return try await signingIn(arguments[2]) }
     let chosen = Set(arguments.dropFirst())
     func wants(_ name: String) -> Bool { chosen.isEmpty || chosen.contains(name) }
     if wants("admission") { try admission() }
     if wants("refreshes") { try refreshes() }
+    if wants("sign-ins") { try signIns() }
     if wants("latency") { try await latency() }
     if wants("process") { try process() }
     if wants("connections") { try await connections() }
