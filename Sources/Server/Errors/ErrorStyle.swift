@@ -24,7 +24,8 @@ enum ErrorStyle: Sendable {
     var fields = failure.fields
     // RFC 9110 §15.5.2: a 401 says which scheme is asked for.
     if failure.status == 401, fields["www-authenticate"] == nil {
-      fields["www-authenticate"] = self == .supabase ? "Bearer" : "AppAttest"
+      let isOfToken = failure.code == .noAuthorization || failure.code == .badJWT
+      fields["www-authenticate"] = isOfToken ? "Bearer" : "AppAttest"
     }
     let body: HTTPBody
     switch self {

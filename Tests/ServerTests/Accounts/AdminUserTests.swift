@@ -86,6 +86,13 @@ import Testing
     #expect(
       try await Outcome(server.ask(.post, "/admin/users", address, bearer: key))
         == Outcome(422, "email_exists"))
+    let long = #"{"app_metadata":{"a":""# + String(repeating: "a", count: 4_096) + #""}}"#
+    #expect(
+      try await Outcome(server.ask(.post, "/admin/users", long, bearer: key))
+        == Outcome(422, "validation_failed"), "RULES §3.9")
+    let path = "/admin/users/" + id
+    #expect(
+      try await Outcome(server.ask(.put, path, long, bearer: key)) == Outcome(422, "validation_failed"))
     for body in [
       #"{"id":"x"}"#, #"{"email":"x"}"#, #"{"email":"a b@c"}"#, #"{"email":"@"}"#,
       #"{"ban_duration":"1 year"}"#, #"{"password":"x"}"#,
