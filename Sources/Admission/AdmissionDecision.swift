@@ -56,6 +56,8 @@ package enum AdmissionRefusal: Sendable, Equatable {
   case counterReplayed
   /// The challenge was used before, or lies at or below the floor.
   case challengeUsed
+  /// The key has had too many users; when another may be, milliseconds since 1970 (RULES §1.9).
+  case tooManyUsers(until: Int64)
   /// The session or debug token is unknown, expired, ended, or not for this route.
   case invalidToken
   /// The model is closed until an operator has looked (RULES §5.2).

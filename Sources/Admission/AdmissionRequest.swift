@@ -34,10 +34,13 @@ package struct AdmissionRequest: Sendable, Equatable {
   package var address: String
   /// The provider's model that is called; nil for a request that calls none.
   package var model: ProviderModel?
+  /// The user whose access token came with an assertion: the key's from now on. Nil changes nothing.
+  package var user: KeyUser?
 
   package init(
     id: [UInt8], evidence: Evidence, expectation: KeyExpectation, counterWindow: Int = 128, now: Int64,
-    charges: [Charge], lease: Int64?, address: String, model: ProviderModel? = nil
+    charges: [Charge], lease: Int64?, address: String, model: ProviderModel? = nil,
+    user: KeyUser? = nil
   ) {
     self.id = id
     self.evidence = evidence
@@ -48,7 +51,25 @@ package struct AdmissionRequest: Sendable, Equatable {
     self.lease = lease
     self.address = address
     self.model = model
+    self.user = user
   }
+}
+
+/// A user of the app on a key's device (RULES §1.9).
+package struct KeyUser: Sendable, Equatable {
+  package var id: String
+  /// What it counts to become a key's user in another's place: windows of the key alone, never given back.
+  package var changes: [Charge]
+
+  package init(id: String, changes: [Charge]) {
+    self.id = id
+    self.changes = changes
+  }
+}
+
+extension AdmissionRequest {
+  /// Every charge whose row may be asked for.
+  package var possibleCharges: [Charge] { charges + (user?.changes ?? []) }
 }
 
 /// A challenge that is consumed by a row: its random part and when it expires, seconds since 1970.

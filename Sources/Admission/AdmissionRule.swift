@@ -5,15 +5,18 @@ package enum AdmissionRule {
   package static func decide(
     _ request: AdmissionRequest, in book: some AdmissionBook
   ) throws -> AdmissionDecision {
-    let bearer: Bearer
+    var bearer: Bearer
     switch try Evidence.judge(request, in: book) {
     case .holds(let judged): bearer = judged
     case .refused(let refusal): return .refused(refusal)
     }
     if let model = request.model, try book.isClosed(model) { return .refused(.modelClosed) }
+    let changes = try UserChange(request, &bearer, in: book)
+    if case .refused(let until) = changes { return .refused(.tooManyUsers(until: until)) }
     var sheet = try ChargeSheet(request, bearer, in: book)
     if let refusal = sheet.judge(now: request.now) { return .refused(refusal) }
     sheet.write(to: book)
+    try changes?.write(bearer, to: book)
     let reserved = sheet.reserved
     if let lease = request.lease ?? defaultLease(reserved) {
       let until = book.leaseTime(now: request.now).saturatingAdd(lease)

@@ -37,6 +37,12 @@ struct Application {
     let live = LiveReservations(environment.ledger)
     let health = ProviderHealth()
     let hour: Int64 = 3_600_000_000_000
+    var accounts: AccountService?
+    if let auth = configuration.auth, let ports = environment.accounts {
+      let evidence = SessionEvidence(
+        environment: environment, challenges: challenges, verifier: verifier, admitter: admitter)
+      accounts = AccountService(environment, ports, auth, evidence: evidence, metrics: metrics, log: log)
+    }
 
     var endpoints: [any Endpoint] = [
       Health(), Ready(isReady: environment.isReady),
@@ -58,32 +64,26 @@ struct Application {
         environment: environment, challenges: challenges, verifier: verifier, admitter: admitter),
       TokenRoute(
         environment: environment, challenges: challenges, verifier: verifier, admitter: admitter,
-        routes: configuration.anthropic?.policy == .session ? providers.map(\.route) : []),
+        routes: configuration.anthropic?.policy == .session ? providers.map(\.route) : [],
+        bearers: accounts?.bearers),
     ]
     if let target = configuration.anthropic.flatMap({ ProviderTarget($0) }) {
       for paths in providers {
         endpoints.append(
           ProviderRoute(
             path: paths.route, providerPath: paths.provider, target: target, environment: environment,
-            challenges: challenges, verifier: verifier, admitter: admitter, live: live, health: health))
+            challenges: challenges, verifier: verifier, admitter: admitter, live: live, health: health,
+            bearers: accounts?.bearers))
       }
     }
-    var accountJobs: [Job] = []
-    if let auth = configuration.auth, let ports = environment.accounts {
-      let evidence = SessionEvidence(
-        environment: environment, challenges: challenges, verifier: verifier, admitter: admitter)
-      let service = AccountService(
-        environment, ports, auth, evidence: evidence, metrics: metrics, log: log)
-      endpoints += AccountRoutes(service: service).all
-      accountJobs = AccountJobs(service: service).all
-    }
+    if let accounts { endpoints += AccountRoutes(service: accounts).all }
     self.endpoints = endpoints
     self.metrics = metrics
     self.log = log
     jobs =
       Jobs(
         environment: environment, challenges: challenges, live: live, owed: owed, metrics: metrics, log: log
-      ).all + accountJobs
+      ).all + (accounts.map { AccountJobs(service: $0).all } ?? [])
   }
 
   /// The routes of providers, each with its path there.

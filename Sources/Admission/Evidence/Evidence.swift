@@ -11,6 +11,13 @@ package struct Bearer {
     self.debugToken = debugToken
   }
 
+  /// Makes `user` the key's; whether that is a change.
+  package mutating func become(_ user: KeyUser?) -> Bool {
+    guard let user, let device, device.userID != user.id else { return false }
+    self.device?.userID = user.id
+    return true
+  }
+
   init(device: DeviceState, outOfOrder: Bool) {
     self.device = device
     self.outOfOrder = outOfOrder

@@ -8,7 +8,11 @@ struct ChargeSheet {
   private var lines: [LedgerLine?]
 
   init(_ request: AdmissionRequest, _ bearer: Bearer, in book: some AdmissionBook) throws {
-    charges = request.charges
+    try self.init(request.charges, now: request.now, bearer, in: book)
+  }
+
+  init(_ charges: [Charge], now: Int64, _ bearer: Bearer, in book: some AdmissionBook) throws {
+    self.charges = charges
     lines = []
     lines.reserveCapacity(charges.count)
     for charge in charges {
@@ -18,9 +22,9 @@ struct ChargeSheet {
       }
       let window =
         if case .window(let window, _, _) = charge.limit { Optional(window) } else { nil as Window? }
-      var line = try book.line(subject, rule: charge.rule, window: window, now: request.now)
+      var line = try book.line(subject, rule: charge.rule, window: window, now: now)
       if case .burst(let interval, let burst) = charge.limit {
-        line.used = Burst.guarded(arrival: line.used, interval: interval, burst: burst, now: request.now)
+        line.used = Burst.guarded(arrival: line.used, interval: interval, burst: burst, now: now)
         book.keep(line)
       }
       lines.append(line)

@@ -32,6 +32,8 @@ extension ErrorCode {
   public static let invalidRequest: ErrorCode = "invalid_request"
   /// 429: too many requests in a short time.
   public static let rateLimited: ErrorCode = "rate_limited"
+  /// 429: too many users in turn on one device.
+  public static let keyUserLimit: ErrorCode = "key_user_limit"
   /// 429: the allowance of a period is used up.
   public static let quotaExceeded: ErrorCode = "quota_exceeded"
 }

@@ -37,7 +37,8 @@ extension ErrorCode {
   private static let knownOfAttestation: [ErrorCode] = [
     .attestationRequired, .unknownKey, .challengeInvalid, .challengeExpired, .challengeUsed, .counterReplayed,
     .invalidAssertion, .badSignature, .invalidSession, .appMismatch, .environmentMismatch, .keyRevoked,
-    .attestationInvalid, .keyConflict, .invalidRequest, .rateLimited, .quotaExceeded, .buildNotAccepted,
+    .attestationInvalid, .keyConflict, .invalidRequest, .rateLimited, .keyUserLimit,
+    .quotaExceeded, .buildNotAccepted,
     .tooManyInFlight, .budgetExceeded, .notFound, .methodNotAllowed, .requestTimeout, .bodyTooLarge,
     .unsupportedMediaType, .internalError, .unavailable, .upstreamUnavailable, .upstreamFailed, .upstreamBusy,
     .upstreamTimeout, .upstreamRefused,

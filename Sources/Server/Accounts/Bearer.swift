@@ -1,4 +1,5 @@
 import Accounts
+import Admission
 import Encodings
 import HTTPMessages
 
@@ -28,6 +29,17 @@ struct BearerCheck: Sendable {
   func require(_ request: HTTPRequest, now: Int64) async throws -> Bearer {
     guard let token = Self.token(request) else { throw Failure.noAuthorization }
     return try await bearer(token, now: now)
+  }
+
+  /// The user of an access token beside an assertion, which signs it as well; nil where there is none. One that
+  /// does not hold is refused: it is never as good as none.
+  func user(
+    of request: HTTPRequest, _ verified: VerifiedEvidence, _ plan: ChargePlan, now: Int64
+  ) async throws -> KeyUser? {
+    guard case .assertion = verified.evidence, let token = Self.token(request), token.hasPrefix("eyJ") else {
+      return nil
+    }
+    return plan.user(try await bearer(token, now: now).user.id.description, now: now)
   }
 
   /// The token of an Authorization field; nil where there is none, more than one, or another scheme.

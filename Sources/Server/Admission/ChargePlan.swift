@@ -21,6 +21,23 @@ final class ChargePlan: Sendable {
   let configuration: Configuration
   /// The operator's zone: its midnight ends a day.
   let zone: TimeZoneRules
+  /// The user as the key's own, with what it counts to come in another's place (RULES §1.9).
+  func user(_ id: String, now: Int64) -> KeyUser {
+    let long: Int64 = 30 * 86_400_000
+    let number = max(0, now) / long
+    let window = Window(id: "30-days-\(number)", start: number * long, end: (number + 1) * long)
+    return KeyUser(
+      id: id,
+      changes: [
+        Charge(
+          subject: .key, rule: "users-daily", amount: 1,
+          limit: .window(QuotaPeriod.day(zone).window(at: now), limit: 3, held: false)),
+        Charge(
+          subject: .key, rule: "users-in-30-days", amount: 1,
+          limit: .window(window, limit: 10, held: false)),
+      ])
+  }
+
   /// Which rules' remainders the caller is told of: its own counts, not those it shares with others.
   let toldRules: Set<String>
 

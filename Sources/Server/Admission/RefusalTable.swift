@@ -3,6 +3,7 @@ import AppAttest
 import BramleyAPI
 import Encodings
 import Gateway
+import HTTPMessages
 
 /// How the ledger's refusals are told.
 extension Failure {
@@ -18,6 +19,12 @@ extension Failure {
     case .counterReplayed: return .counterReplayed
     case .challengeUsed: return .challengeUsed
     case .invalidToken: return .invalidSession
+    case .tooManyUsers(let until):
+      return Failure(
+        429, .keyUserLimit, "Too many users have signed in on this device.",
+        fields: [
+          "x-should-retry": "false", "retry-after": String(max(1, (until - now + 999) / 1000)),
+        ])
     case .modelClosed: return .modelClosed
     case .inFlight(let rule): return of(.inFlight(rule: rule), rule: rule, now: now)
     case .burst(let rule, let retryAt): return of(.burst(rule: rule, retryAt: retryAt), rule: rule, now: now)

@@ -19,6 +19,8 @@ struct ProviderRoute: Endpoint {
   let admitter: Admitter
   let live: LiveReservations
   let health: ProviderHealth
+  /// nil where there are no accounts.
+  let bearers: BearerCheck?
 
   func respond(to request: HTTPRequest, _ exchange: inout Exchange) async throws -> HTTPResponse {
     let next = try await challenges.mint(.request, now: exchange.startedAt)
@@ -29,6 +31,7 @@ struct ProviderRoute: Endpoint {
       presented, route: path, policy: target.policy, body: request.body, now: exchange.startedAt)
     let body = try await request.body.collect(upTo: target.bodyLimit)
     let verified = try verifier.finish(begun, of: request, body: body)
+    let user = try await bearers?.user(of: request, verified, admitter.plan, now: environment.now())
 
     var call: PreparedCall
     do throws(ProviderRefusal) {
@@ -51,7 +54,7 @@ struct ProviderRoute: Endpoint {
     do {
       admitted = try await admitter.admit(
         isPaid ? .paid(reserve: call.reserve) : .free, verified, &exchange, lease: LiveReservations.lease,
-        model: ProviderModel(provider: target.provider.name, name: call.model))
+        model: ProviderModel(provider: target.provider.name, name: call.model), user: user)
     } catch {
       if verdict == .probe { await health.probeWithdrawn(now: environment.now()) }
       throw error

@@ -18,6 +18,8 @@ struct TokenRoute: Endpoint {
   let admitter: Admitter
   /// The routes whose policy takes a session token.
   let routes: [String]
+  /// nil where there are no accounts.
+  let bearers: BearerCheck?
 
   func respond(to request: HTTPRequest, _ exchange: inout Exchange) async throws -> HTTPResponse {
     let now = exchange.startedAt
@@ -36,13 +38,15 @@ struct TokenRoute: Endpoint {
       throw Failure.invalidRequest("No such route takes a session token.")
     }
     let token = Token.session(random: environment.random(32))
+    let user = try await bearers?.user(of: request, verified, admitter.plan, now: now)
     let lifetime = environment.configuration.attest.sessionLifetime
     let session = SessionToken(
       hash: Token.hash(token), routes: opened, expiry: now / 1000 + lifetime)
     let admitted = environment.now()
     let charges = admitter.plan.charges(
       .refused, evidence: verified.evidence, address: exchange.address, now: admitted)
-    let admission = admitter.request(verified, exchange, now: admitted, charges: charges, lease: nil)
+    let admission = admitter.request(
+      verified, exchange, now: admitted, charges: charges, lease: nil, user: user)
     let ledger = environment.ledger
     _ = try await admitter.judged(verified, &exchange) {
       try await ledger.issueSession(admission, token: session, atMost: Self.atMost)

@@ -66,6 +66,7 @@ final class LedgerBook: LedgerRows {
       try update.bind(2, Int64(device.counters.highest))
       try update.bind(3, Int64(bitPattern: device.counters.near))
       try update.bind(4, Int64(bitPattern: device.counters.far))
+      if let user = device.userID { try update.bind(5, user) } else { try update.bindNull(5) }
       try update.run()
       changed.isChanged = false
     }

@@ -20,7 +20,7 @@ final class LedgerStatements {
       from device_keys k join device_states s on s.device = k.id where k.key_id = $1
       """)
     updateDevice = try transaction.statement(
-      "update device_states set highest = $2, near = $3, far = $4 where device = $1")
+      "update device_states set highest = $2, near = $3, far = $4, user_id = $5 where device = $1")
     line = try transaction.statement(
       "select used, held from lines where subject = $1 and rule = $2 and period = $3")
     insertLine = try transaction.statement(

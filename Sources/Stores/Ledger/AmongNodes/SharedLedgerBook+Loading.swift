@@ -56,7 +56,7 @@ extension SharedLedgerBook {
     try resolve(requests, wanted)
     var bounds: [LineRows.Key: (start: Int64, end: Int64)] = [:]
     for (request, bearer) in requests {
-      for charge in request.charges {
+      for charge in request.possibleCharges {
         guard let subject = bearer?.subject(charge.subject) else { continue }
         var window: Window?
         if case .window(let asked, _, _) = charge.limit { window = asked }
@@ -85,11 +85,15 @@ extension SharedLedgerBook {
     switch request.evidence {
     case .assertion(let keyID, _, _):
       // A mere question about a key that is not there still asks for everyone's lines.
-      devices[keyID].map { Bearer(device: $0) } ?? (request.id.isEmpty ? Bearer() : nil)
+      guard var bearer = devices[keyID].map({ Bearer(device: $0) }) else {
+        return request.id.isEmpty ? Bearer() : nil
+      }
+      _ = bearer.become(request.user)
+      return bearer
     case .session(let hash, _):
-      sessions[hash].flatMap { devices[$0.keyID] }.map { Bearer(device: $0) }
-    case .debugToken(let hash): debugTokens[hash].map { Bearer(debugToken: $0) }
-    case .none: Bearer()
+      return sessions[hash].flatMap { devices[$0.keyID] }.map { Bearer(device: $0) }
+    case .debugToken(let hash): return debugTokens[hash].map { Bearer(debugToken: $0) }
+    case .none: return Bearer()
     }
   }
 
@@ -113,7 +117,7 @@ extension SharedLedgerBook {
     var rules: Set<String> = []
     var subjects: Set<LineSubject> = []
     for (request, bearer) in requests {
-      for charge in request.charges {
+      for charge in request.possibleCharges {
         guard let subject = bearer?.subject(charge.subject) else { continue }
         rules.insert(charge.rule)
         subjects.insert(subject)
