@@ -121,6 +121,63 @@ import Testing
     #expect(try await apple.server.ask(.post, "/switch", "{}").status == 403)
   }
 
+  @Test("RULES §3.5: reuse by a user with an identity ends the session, and with it both of its tokens")
+  func reuse() async throws {
+    let apple = try await AppleServer()
+    let first = try await apple.signIn()
+    let second = try await ClientSession(apple.server.refresh(first.refreshToken))
+    let third = try await ClientSession(apple.server.refresh(second.refreshToken))
+    #expect(
+      try await Outcome(apple.server.refresh(first.refreshToken))
+        == Outcome(400, "refresh_token_already_used"))
+    #expect(
+      try await Outcome(apple.server.refresh(third.refreshToken)) == Outcome(400, "refresh_token_not_found"))
+    #expect(
+      try await Outcome(apple.server.ask(.get, "/user", bearer: third.accessToken))
+        == Outcome(403, "session_not_found"))
+  }
+
+  @Test("contract 3: the requests of supabase-swift are answered so that it parses them")
+  func swift() async throws {
+    let apple = try await AppleServer()
+    let fields: HTTPFields = [
+      "apikey": "sb_publishable_x", "authorization": "Bearer sb_publishable_x", "accept": "application/json",
+      "content-type": "application/json", "x-client-info": "auth-swift/2.55.1",
+      "x-supabase-api-version": "2024-01-01",
+    ]
+    func send(
+      _ method: HTTPMethod, _ target: String, _ body: String = "", _ bearer: String? = nil
+    ) async throws -> HTTPResponse {
+      var fields = fields
+      if let bearer { fields["authorization"] = "Bearer " + bearer }
+      return try await apple.server.whole.send(
+        HTTPRequest(
+          method: method, target: "/auth/v1" + target, fields: fields, body: HTTPBody(body), peer: "192.0.2.1"
+        ))
+    }
+    let anonymous = try await ClientSession(send(.post, "/signup", "{}"))
+    let sheet = try await apple.sheet()
+    let link =
+      #"{"nonce":"\#(sheet.raw)","link_identity":true,"provider":"apple","id_token":"\#(sheet.granted.identityToken)"}"#
+    let linked = try await ClientSession(
+      send(.post, "/token?grant_type=id_token", link, anonymous.accessToken))
+    #expect(linked.userID == anonymous.userID)
+    let other = try await apple.sheet(AppleServer.grace)
+    let body =
+      #"{"id_token":"\#(other.granted.identityToken)","provider":"apple","nonce":"\#(other.raw)","link_identity":false}"#
+    let session = try await ClientSession(send(.post, "/token?grant_type=id_token", body))
+    #expect(session.userID != anonymous.userID)
+    let put = try await send(
+      .put, "/user?redirect_to=com.example.app://signed-in", #"{"data":{"a":"b"}}"#, session.accessToken)
+    try ClientSession.requireUser(try await put.json)
+    let id = session.user["identities"]?.elements?.first?["identity_id"]?.string?.uppercased() ?? ""
+    let unlink = try await send(.delete, "/user/identities/" + id, "", session.accessToken)
+    let error = try await unlink.json
+    #expect(unlink.fields["x-supabase-api-version"] == "2024-01-01")
+    #expect(error.members?.map(\.name) == ["code", "message"] && error["code"]?.string != nil)
+    #expect(try await send(.post, "/logout?scope=global", "", session.accessToken).status == 204)
+  }
+
   @Test("the last identity stays; an operator's API and the app agree about it")
   func unlink() async throws {
     let apple = try await AppleServer()

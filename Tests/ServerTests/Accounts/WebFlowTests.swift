@@ -213,6 +213,18 @@ private struct Browser {
     #expect(redirected.status == 302)
   }
 
+  @Test("an address begins so many sign-ins a minute, challenges and browsers together")
+  func beginnings() async throws {
+    let apple = try await AppleServer { $0.attest.challengesPerMinute = 2 }
+    #expect(try await apple.challenge("sign_in").status == 200)
+    var browser = Browser(apple)
+    _ = try await browser.authorize()
+    let refused = try await apple.server.ask(.get, "/authorize?" + browser.query())
+    #expect(refused.fields["retry-after"] != nil)
+    #expect(try await Outcome(refused) == Outcome(429, "over_request_rate_limit"))
+    #expect(try await Outcome(apple.challenge("sign_in")) == Outcome(429, "over_request_rate_limit"))
+  }
+
   @Test("the bodies that are no exchange")
   func bodies() async throws {
     let apple = try await AppleServer()

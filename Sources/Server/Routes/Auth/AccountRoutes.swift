@@ -18,6 +18,10 @@ struct AccountRoutes: Sendable {
     let auth = service.auth
     let second: Int64 = 1_000_000_000
     let operators = OperatorCheck(keys: service.ports.adminKeys)
+    // Of sign-ins with Apple, each of which is a row.
+    let beginnings = AddressLimiter(
+      requests: service.environment.configuration.attest.challengesPerMinute, per: 60 * second,
+      siteFactor: service.environment.configuration.ipv6SiteFactor)
     return [
       SignUpRoute(
         service: service,
@@ -31,12 +35,8 @@ struct AccountRoutes: Sendable {
           limiter: AddressLimiter(
             requests: auth.refreshesPerMinute, per: 60 * second, siteFactor: 1)),
         identityToken: IdentityTokenGrant(service: service), code: CodeGrant(service: service)),
-      AppleChallengeRoute(
-        service: service,
-        limiter: AddressLimiter(
-          requests: service.environment.configuration.attest.challengesPerMinute, per: 60 * second,
-          siteFactor: service.environment.configuration.ipv6SiteFactor)),
-      AuthorizeRoute(service: service), IdentityAuthorizeRoute(service: service),
+      AppleChallengeRoute(service: service, limiter: beginnings),
+      AuthorizeRoute(service: service, limiter: beginnings), IdentityAuthorizeRoute(service: service),
       CallbackRoute(service: service), CallbackPostRoute(service: service), SwitchRoute(service: service),
       UserRoute(service: service), UserChangeRoute(service: service),
       LogoutRoute(service: service),

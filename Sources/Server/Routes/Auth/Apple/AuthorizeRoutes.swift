@@ -8,11 +8,16 @@ struct AuthorizeRoute: Endpoint {
   let method = HTTPMethod.get
   let path = AccountTargets.authorize
   let service: AccountService
+  /// Each one is a row.
+  let limiter: AddressLimiter
 
   func respond(to request: HTTPRequest, _ exchange: inout Exchange) async throws -> HTTPResponse {
     let flows = service.flows
     let asked = try AuthorizeRequest(try request.parameters, flows, auth: service.auth)
     guard let flows else { throw Failure.noWebClient }
+    if let wait = await limiter.admit(exchange.address, now: service.environment.uptime()) {
+      throw Failure.overRequestRateLimit(nanoseconds: wait)
+    }
     let (url, cookie) = try await flows.begin(asked, linking: nil, bindsBrowser: true)
     var response = HTTPResponse(status: 302, fields: ["location": url])
     response.fields["set-cookie"] = cookie
