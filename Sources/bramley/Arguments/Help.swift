@@ -18,7 +18,8 @@ enum Help {
 
       """
     if words.isEmpty {
-      text += "\nA server that lets the genuine copies of your app, and nothing else, use AI with your key.\n"
+      text +=
+        "\nThe backend of an app: accounts for its users, and AI with your key for its genuine copies alone.\n"
     }
     text += "\nCommands:\n"
     text += table(commands.map { ($0.name, $0.summary) })
