@@ -9,7 +9,7 @@ package protocol SigningKeyStore: Sendable {
   func rotate(to next: StoredSigningKey, after newest: String, keepUntil: Int64, now: Int64) async throws
     -> Bool
   /// The secrets of refresh tokens, newest first; `fresh` becomes the first when there is none.
-  func refreshSecrets(fresh: [UInt8]) async throws -> [RefreshSecret]
+  func refreshSecrets(fresh: StoredRefreshSecret) async throws -> [StoredRefreshSecret]
 }
 
 /// A P-256 signing key. Its private half is sealed where the configuration names a sealing key.
@@ -34,6 +34,22 @@ package struct StoredSigningKey: Sendable, Equatable {
     self.material = material
     self.activeFrom = activeFrom
     self.publishedUntil = publishedUntil
+  }
+}
+
+/// A secret of refresh tokens as it is kept, sealed where the configuration names a sealing key.
+package struct StoredRefreshSecret: Sendable, Equatable {
+  /// Stands in the token; 0 for one that is not stored yet.
+  package var id: UInt8
+  /// Names the key that sealed it; nil for one that is stored as it is.
+  package var sealingKey: String?
+  /// The secret, 32 octets, or its ciphertext.
+  package var material: [UInt8]
+
+  package init(id: UInt8 = 0, sealingKey: String? = nil, material: [UInt8]) {
+    self.id = id
+    self.sealingKey = sealingKey
+    self.material = material
   }
 }
 

@@ -14,7 +14,8 @@ package struct RefreshToken: Sendable, Equatable {
 
 /// Derives refresh tokens instead of keeping them: base64url of `version 1 ‖ secret id 1 ‖ session 16 ‖ counter 8 ‖
 /// MAC 16` (RULES §3.4). The MAC is HMAC-SHA256 cut to 16 octets, under a key of this use's own. So the active token
-/// of a session can be made again at any time, and a copy of the database holds none.
+/// of a session can be made again at any time, and the database holds none; whoever has it and its unsealed secret
+/// can make them.
 package struct RefreshTokens: Sendable {
   private struct MACKey {
     let id: UInt8

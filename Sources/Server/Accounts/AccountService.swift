@@ -29,7 +29,8 @@ struct AccountService: Sendable {
     self.log = log
     apple = AppleSignIn(environment, ports, metrics: metrics, log: log)
     keys = SigningKeys(ports.signingKeys, auth)
-    refreshSecrets = RefreshSecrets(ports.signingKeys, random: environment.random)
+    refreshSecrets = RefreshSecrets(
+      ports.signingKeys, sealer: Sealer(auth.sealingKeys), random: environment.random)
     bearers = BearerCheck(
       issuer: environment.configuration.accountsIssuer, keys: keys, store: ports.store)
   }

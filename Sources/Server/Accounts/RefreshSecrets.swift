@@ -1,4 +1,5 @@
 import Accounts
+import Cryptography
 
 /// The secrets of refresh tokens as the database has them, kept for a while: every node has the same.
 actor RefreshSecrets {
@@ -6,12 +7,14 @@ actor RefreshSecrets {
   private static let hurry: Int64 = 60_000
 
   private let store: any SigningKeyStore
+  private let sealer: Sealer
   private let random: @Sendable (Int) -> [UInt8]
   private var tokens: RefreshTokens?
   private var readAt: Int64 = 0
 
-  init(_ store: any SigningKeyStore, random: @escaping @Sendable (Int) -> [UInt8]) {
+  init(_ store: any SigningKeyStore, sealer: Sealer, random: @escaping @Sendable (Int) -> [UInt8]) {
     self.store = store
+    self.sealer = sealer
     self.random = random
   }
 
@@ -39,7 +42,8 @@ actor RefreshSecrets {
   private func tokens(_ now: Int64) async throws -> RefreshTokens {
     if let tokens { return tokens }
     do {
-      let made = RefreshTokens(secrets: try await store.refreshSecrets(fresh: random(32)))
+      let stored = try await store.refreshSecrets(fresh: try fresh())
+      let made = RefreshTokens(secrets: try stored.map { try open($0) })
       tokens = made
       readAt = now
       return made
@@ -48,5 +52,19 @@ actor RefreshSecrets {
     } catch {
       throw Failure.storage(error)
     }
+  }
+
+  private static let place = "refresh_secrets"
+
+  private func fresh() throws(CryptographyError) -> StoredRefreshSecret {
+    let secret = random(32)
+    let sealed = try sealer.seal(secret, .refreshSecret, place: Self.place)
+    return StoredRefreshSecret(sealingKey: sealed?.key, material: sealed?.sealed ?? secret)
+  }
+
+  private func open(_ stored: StoredRefreshSecret) throws(CryptographyError) -> RefreshSecret {
+    guard let name = stored.sealingKey else { return RefreshSecret(id: stored.id, secret: stored.material) }
+    let secret = try sealer.open(stored.material, key: name, .refreshSecret, place: Self.place)
+    return RefreshSecret(id: stored.id, secret: secret)
   }
 }

@@ -7,6 +7,7 @@ struct Sealer: Sendable {
   /// What is sealed.
   enum Use: String, Sendable {
     case signingKey = "bramley-seal-signing-key-v1"
+    case refreshSecret = "bramley-seal-refresh-secret-v1"
     case appleToken = "bramley-seal-apple-token-v1"
   }
 

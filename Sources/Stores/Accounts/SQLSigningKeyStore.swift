@@ -38,14 +38,15 @@ package struct SQLSigningKeyStore: SigningKeyStore {
     }
   }
 
-  package func refreshSecrets(fresh: [UInt8]) async throws -> [RefreshSecret] {
+  package func refreshSecrets(fresh: StoredRefreshSecret) async throws -> [StoredRefreshSecret] {
     let kept = try await database.read { try Self.secrets($0) }
     if !kept.isEmpty { return kept }
     return try await database.write { transaction in
       let kept = try Self.secrets(transaction)
       if !kept.isEmpty { return kept }
       try transaction.execute(
-        "insert into refresh_secrets (generation, secret) values (1, $1)", [.blob(fresh)])
+        "insert into refresh_secrets (generation, secret, sealing_key) values (1, $1, $2)",
+        [.blob(fresh.material), SQLValue(fresh.sealingKey)])
       return try Self.secrets(transaction)
     }
   }
@@ -75,9 +76,12 @@ package struct SQLSigningKeyStore: SigningKeyStore {
       ])
   }
 
-  private static func secrets(_ transaction: Transaction) throws -> [RefreshSecret] {
-    try transaction.rows("select generation, secret from refresh_secrets order by generation desc") {
-      RefreshSecret(id: UInt8(truncatingIfNeeded: $0.int64(0)), secret: $0.bytes(1))
+  private static func secrets(_ transaction: Transaction) throws -> [StoredRefreshSecret] {
+    try transaction.rows(
+      "select generation, secret, sealing_key from refresh_secrets order by generation desc"
+    ) {
+      StoredRefreshSecret(
+        id: UInt8(truncatingIfNeeded: $0.int64(0)), sealingKey: $0.optionalString(2), material: $0.bytes(1))
     }
   }
 }

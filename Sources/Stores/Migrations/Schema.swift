@@ -8,6 +8,7 @@ package enum Schema {
     Migration(version: 2, name: "shared jobs", sql: sharedJobs),
     Migration(version: 3, name: "closed models", sql: closedModels),
     Migration(version: 4, name: "accounts", sql: accounts, postgreSQL: accountsOnPostgreSQL),
+    Migration(version: 5, name: "sealed refresh secrets", sql: sealedRefreshSecrets),
   ]
 
   /// Brings the database to this program's schema; the versions that were applied.

@@ -84,6 +84,21 @@ import Testing
       auth.sealingKeys = keys
       await #expect(throws: Failure.self) { try await SigningKeys(store, auth).published(now: now) }
     }
+    let secrets = try await store.refreshSecrets(fresh: StoredRefreshSecret(material: []))
+    #expect(secrets.map(\.sealingKey) == ["a"] && secrets.map(\.material.count) == [60])
+    for (keys, opens) in [(sealed("b", "a"), true), (sealed("b"), false), ([], false)] {
+      let refresh = RefreshSecrets(store, sealer: Sealer(keys), random: { _ in [] })
+      let session = Session(
+        id: try #require(UUID(octets: [UInt8](repeating: 1, count: 16))),
+        userID: try #require(UUID(octets: [UInt8](repeating: 2, count: 16))), createdAt: now,
+        refreshedAt: now, authTime: 0, methods: [])
+      if opens {
+        let text = try await refresh.current(of: session, now: now)
+        #expect(try await refresh.read(text, now: now)?.session == session.id)
+      } else {
+        await #expect(throws: Failure.self) { try await refresh.current(of: session, now: now) }
+      }
+    }
     let sealer = Sealer(sealed("a"))
     let made = try #require(try sealer.seal([1, 2, 3], .appleToken, place: "one"))
     #expect(try sealer.open(made.sealed, key: "a", .appleToken, place: "one") == [1, 2, 3])

@@ -40,7 +40,7 @@ struct BrokenAccounts: AccountStore, UserStore, SigningKeyStore, AppleTokenStore
   func rotate(
     to next: StoredSigningKey, after newest: String, keepUntil: Int64, now: Int64
   ) async throws -> Bool { throw Down() }
-  func refreshSecrets(fresh: [UInt8]) async throws -> [RefreshSecret] { throw Down() }
+  func refreshSecrets(fresh: StoredRefreshSecret) async throws -> [StoredRefreshSecret] { throw Down() }
 
   func add(_ challenge: AppleChallenge, now: Int64) async throws { throw Down() }
   func sweep(now: Int64) async throws { throw Down() }

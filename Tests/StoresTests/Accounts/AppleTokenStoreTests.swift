@@ -174,11 +174,16 @@ import Testing
       return try await group.reduce(into: []) { $0.append($1) }
     }
     #expect(keys.allSatisfy { $0 == keys[0] && $0.count == 1 })
-    let secrets = try await withThrowingTaskGroup(of: [RefreshSecret].self) { group in
-      for number in 0..<20 { group.addTask { try await store.refreshSecrets(fresh: Fixture.hash(number)) } }
+    let secrets = try await withThrowingTaskGroup(of: [StoredRefreshSecret].self) { group in
+      for number in 0..<20 {
+        group.addTask {
+          try await store.refreshSecrets(
+            fresh: StoredRefreshSecret(sealingKey: "s", material: Fixture.hash(number)))
+        }
+      }
       return try await group.reduce(into: []) { $0.append($1) }
     }
-    #expect(secrets.allSatisfy { $0 == secrets[0] && $0.count == 1 })
+    #expect(secrets.allSatisfy { $0 == secrets[0] && $0.map(\.sealingKey) == ["s"] && $0.map(\.id) == [1] })
 
     let rotated = try await withThrowingTaskGroup(of: Bool.self) { group in
       for number in 100..<110 {

@@ -75,7 +75,7 @@ import Testing
     let keys = SQLSigningKeyStore(fixture.database)
     _ = try await keys.signingKeys(
       fresh: StoredSigningKey(kid: "k", material: [1], activeFrom: 1), now: 1)
-    _ = try await keys.refreshSecrets(fresh: [1, 2, 3])
+    _ = try await keys.refreshSecrets(fresh: StoredRefreshSecret(material: [1, 2, 3]))
   }
 
   private func run(
