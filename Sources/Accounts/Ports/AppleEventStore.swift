@@ -1,26 +1,35 @@
 /// What Apple tells of its users. Each method is one atomic step. Times are milliseconds since 1970.
 package protocol AppleEventStore: Sendable {
-  /// Keeps the event, also of a subject that is unknown here; false where it was kept before. One by which consent
-  /// ended refuses older identity tokens of its subject from now on (RULES §2.3).
-  func record(_ event: AppleEvent, now: Int64) async throws -> Bool
+  /// Keeps the events of a notification, also of a subject that is unknown here; false where they were kept before.
+  /// One by which consent ended refuses older identity tokens of its subject from now on (RULES §2.3), unless this
+  /// server ended the consent itself: then it is kept and nothing else (RULES §2.4).
+  func record(_ events: [AppleEvent], now: Int64) async throws -> Bool
+  /// Events that wait to be applied, by their `event_time`, and puts their next try off to `retryAt`, so that a
+  /// crash in the middle neither loses one nor asks Apple twice.
+  func pending(now: Int64, retryAt: Int64, limit: Int64) async throws -> [PendingAppleEvent]
+  /// Does what the event asks for and notes what came of it; nil where it was applied before.
+  ///
+  /// - Parameters:
+  ///   - consentHolds: whether Apple still honours a refresh token of the subject, where that was asked.
+  func apply(
+    _ id: String, consentHolds: Bool, policy: AppleEventPolicy, now: Int64
+  ) async throws -> AppleEventOutcome?
+  /// Notes that this server is about to end the consent at Apple: what Apple tells of it within ten minutes is
+  /// kept and not applied (RULES §2.4). To be called before Apple is asked, which may tell before it answers.
+  func revoking(teamID: String, subject: String, now: Int64) async throws
+  /// Forgets events that were applied before that time, and revocations of before.
+  func forget(before time: Int64) async throws
 }
 
-/// A verified notification of Apple. Times are milliseconds since 1970.
-package struct AppleEvent: Sendable, Equatable {
-  /// `jti`.
-  package var id: String
-  /// As Apple spells it.
-  package var type: String
-  package var teamID: String
-  package var subject: String
-  /// `event_time`.
-  package var time: Int64
+/// An event that waits to be applied.
+package struct PendingAppleEvent: Sendable, Equatable {
+  package var event: AppleEvent
+  /// For one that says the Apple account was deleted, and is newer than the consent: what Apple is to be asked
+  /// about first (RULES §2.4).
+  package var tokens: [SealedAppleToken]
 
-  package init(id: String, type: String, teamID: String, subject: String, time: Int64) {
-    self.id = id
-    self.type = type
-    self.teamID = teamID
-    self.subject = subject
-    self.time = time
+  package init(event: AppleEvent, tokens: [SealedAppleToken]) {
+    self.event = event
+    self.tokens = tokens
   }
 }

@@ -31,11 +31,15 @@ package struct Identity: Sendable, Equatable {
   package var createdAt: Int64
   package var updatedAt: Int64
   package var lastSignInAt: Int64
+  /// Whether mail to its relay address reaches the user; nil where Apple said nothing of this address.
+  package var forwardsEmail: Bool?
+  /// When Apple last said so, or when the address became another one.
+  package var forwardingAt: Int64?
 
   package init(
     id: UUID, userID: UUID, provider: String, teamID: String, subject: String, email: String?,
     isPrivateEmail: Bool?, status: Status = .live, consentAt: Int64, data: JSONValue, createdAt: Int64,
-    updatedAt: Int64, lastSignInAt: Int64
+    updatedAt: Int64, lastSignInAt: Int64, forwardsEmail: Bool? = nil, forwardingAt: Int64? = nil
   ) {
     self.id = id
     self.userID = userID
@@ -50,5 +54,7 @@ package struct Identity: Sendable, Equatable {
     self.createdAt = createdAt
     self.updatedAt = updatedAt
     self.lastSignInAt = lastSignInAt
+    self.forwardsEmail = forwardsEmail
+    self.forwardingAt = forwardingAt
   }
 }

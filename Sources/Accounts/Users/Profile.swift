@@ -21,6 +21,11 @@ package enum Profile {
     identity.status = .live
     identity.consentAt = max(identity.consentAt, assertion.issuedAt)
     if let email = address(assertion) {
+      if let known = identity.email, known != email {
+        // What Apple said before is about the address of before.
+        identity.forwardsEmail = nil
+        identity.forwardingAt = assertion.issuedAt
+      }
       identity.email = email
       identity.isPrivateEmail = isPrivate(assertion)
     }

@@ -84,6 +84,11 @@ enum AccountSessionRows {
       """, [SQLValue(id), SQLValue(user)])
   }
 
+  /// Ends every session of the user.
+  static func endAll(of user: UUID, _ transaction: Transaction) throws {
+    try transaction.execute("delete from sessions where user_id = $1", [SQLValue(user)])
+  }
+
   private static func read(_ row: Row) throws -> Session {
     Session(
       id: try row.uuid(0), userID: try row.uuid(1), createdAt: row.int64(2), refreshedAt: row.int64(3),

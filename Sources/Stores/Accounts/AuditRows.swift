@@ -10,6 +10,8 @@ enum AuditRows {
     case logout
     case identityLinked = "identity_linked"
     case identityUnlinked = "identity_unlinked"
+    case identityRevoked = "identity_revoked"
+    case emailForwardingChanged = "email_forwarding_changed"
     case tokenRevoked = "token_revoked"
     case userModified = "user_modified"
     case userBanned = "user_banned"

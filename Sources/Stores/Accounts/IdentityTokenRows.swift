@@ -35,6 +35,7 @@ enum IdentityTokenRows {
       """
       select max(event_time) from apple_events where team_id = $1 and subject = $2
         and type in ('consent-revoked', 'account-delete', 'account-deleted')
+        and (outcome is null or outcome <> 'own_revocation')
       """, [.text(teamID), .text(subject)]
     ) { $0.optionalInt64(0) } ?? nil
   }

@@ -1,7 +1,7 @@
 package import Accounts
 package import SQL
 
-/// What Apple told of its users, in a database (RULES §2.3).
+/// What Apple told of its users, in a database (RULES §2.3, §2.4).
 package struct SQLAppleEventStore: AppleEventStore {
   private let database: Database
 
@@ -10,17 +10,83 @@ package struct SQLAppleEventStore: AppleEventStore {
     self.database = database
   }
 
-  package func record(_ event: AppleEvent, now: Int64) async throws -> Bool {
+  package func record(_ events: [AppleEvent], now: Int64) async throws -> Bool {
+    try await database.accountStep { transaction in
+      var recorded = 0
+      for event in events {
+        let own = try transaction.first(
+          "select revoked_at from apple_revocations where team_id = $1 and subject = $2",
+          [.text(event.teamID), .text(event.subject)]
+        ) { $0.int64(0) }
+        let outcome = AppleEventRule.atOnce(event, ownRevocation: own)
+        recorded += try transaction.execute(
+          """
+          insert into apple_events (jti, type, team_id, subject, event_time, received_at, next_try, applied_at,
+            outcome)
+          values ($1, $2, $3, $4, $5, $6, $6, $7, $8) on conflict (jti) do nothing
+          """,
+          [
+            .text(event.id), .text(event.type), .text(event.teamID), .text(event.subject),
+            .integer(event.time), .integer(now), outcome == nil ? .null : .integer(now),
+            SQLValue(outcome?.rawValue),
+          ])
+      }
+      return recorded > 0
+    }
+  }
+
+  package func pending(now: Int64, retryAt: Int64, limit: Int64) async throws -> [PendingAppleEvent] {
+    try await database.accountStep { transaction in
+      let end = transaction.dialect == .postgreSQL ? " for update skip locked" : ""
+      let events = try transaction.rows(
+        """
+        select jti, type, team_id, subject, event_time from apple_events
+        where applied_at is null and next_try <= $1 order by event_time, id limit $2\(end)
+        """, [.integer(now), .integer(max(limit, 0))]
+      ) { Self.event($0) }
+      return try events.map { event in
+        try transaction.enqueue(
+          "update apple_events set next_try = $2 where jti = $1", [.text(event.id), .integer(retryAt)])
+        guard event.kind == .accountDeleted else { return PendingAppleEvent(event: event, tokens: []) }
+        let tokens = try SQLAppleTokenStore.tokens(
+          "i.provider = 'apple' and i.team_id = $1 and i.subject = $2 and i.consent_at <= $3",
+          [.text(event.teamID), .text(event.subject), .integer(event.time)], transaction)
+        return PendingAppleEvent(event: event, tokens: tokens)
+      }
+    }
+  }
+
+  package func apply(
+    _ id: String, consentHolds: Bool, policy: AppleEventPolicy, now: Int64
+  ) async throws -> AppleEventOutcome? {
+    try await database.accountStep { transaction in
+      try AppleEventStep(
+        id: id, consentHolds: consentHolds, policy: policy, now: now, transaction: transaction
+      ).run()
+    }
+  }
+
+  package func revoking(teamID: String, subject: String, now: Int64) async throws {
     try await database.accountStep { transaction in
       try transaction.execute(
         """
-        insert into apple_events (jti, type, team_id, subject, event_time, received_at)
-        values ($1, $2, $3, $4, $5, $6) on conflict (jti) do nothing
-        """,
-        [
-          .text(event.id), .text(event.type), .text(event.teamID), .text(event.subject),
-          .integer(event.time), .integer(now),
-        ]) > 0
+        insert into apple_revocations (team_id, subject, revoked_at) values ($1, $2, $3)
+        on conflict (team_id, subject) do update set revoked_at = excluded.revoked_at
+        """, [.text(teamID), .text(subject), .integer(now)])
     }
+  }
+
+  package func forget(before time: Int64) async throws {
+    try await database.accountStep { transaction in
+      try transaction.execute("delete from apple_events where applied_at < $1", [.integer(time)])
+      try transaction.execute("delete from apple_revocations where revoked_at < $1", [.integer(time)])
+    }
+  }
+
+  /// From the columns jti, type, team_id, subject, event_time.
+  static func event(_ row: Row) -> AppleEvent {
+    AppleEvent(
+      id: row.string(0), type: row.string(1), teamID: row.string(2), subject: row.string(3),
+      time: row.int64(4))
   }
 }

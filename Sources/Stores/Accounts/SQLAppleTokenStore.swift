@@ -110,7 +110,8 @@ package struct SQLAppleTokenStore: AppleTokenStore {
     }
   }
 
-  private static func tokens(
+  /// Tokens, `t`, of identities, `i`, on that condition.
+  static func tokens(
     _ condition: String, _ values: [SQLValue], _ transaction: Transaction
   ) throws -> [SealedAppleToken] {
     try transaction.rows(

@@ -11,7 +11,7 @@ enum UserRows {
 
   private static let identityColumns = """
     id, user_id, provider, team_id, subject, email, is_private_email, status, consent_at, data, created_at,
-    updated_at, last_sign_in_at
+    updated_at, last_sign_in_at, forwards_email, forwarding_at
     """
 
   /// The user whose columns begin at `first`; identities are to be added.
@@ -81,7 +81,8 @@ enum UserRows {
       subject: row.string(4), email: row.optionalString(5), isPrivateEmail: row.optionalBool(6),
       status: Identity.Status(rawValue: row.int64(7)) ?? .revoked, consentAt: row.int64(8),
       data: try row.json(9), createdAt: row.int64(10), updatedAt: row.int64(11),
-      lastSignInAt: row.int64(12))
+      lastSignInAt: row.int64(12), forwardsEmail: row.optionalBool(13),
+      forwardingAt: row.optionalInt64(14))
   }
 
   // MARK: Writing
@@ -111,8 +112,8 @@ enum UserRows {
     let inserted = try transaction.execute(
       """
       insert into identities (id, user_id, provider, team_id, subject, email, is_private_email, status,
-        consent_at, data, created_at, updated_at, last_sign_in_at)
-      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) on conflict do nothing
+        consent_at, data, created_at, updated_at, last_sign_in_at, forwards_email, forwarding_at)
+      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) on conflict do nothing
       """, values(identity))
     if inserted == 0 { throw DatabaseError.conflict }
   }
@@ -124,7 +125,7 @@ enum UserRows {
       """
       update identities set user_id = $2, provider = $3, team_id = $4, subject = $5, email = $6,
         is_private_email = $7, status = $8, consent_at = $9, data = $10, created_at = $11, updated_at = $12,
-        last_sign_in_at = $13\(transfer)
+        last_sign_in_at = $13, forwards_email = $14, forwarding_at = $15\(transfer)
       where id = $1
       """, values(identity))
   }
@@ -145,6 +146,7 @@ enum UserRows {
       identity.isPrivateEmail.map { SQLValue($0) } ?? .null,
       .integer(identity.status.rawValue), .integer(identity.consentAt), SQLValue(identity.data),
       .integer(identity.createdAt), .integer(identity.updatedAt), .integer(identity.lastSignInAt),
+      identity.forwardsEmail.map { SQLValue($0) } ?? .null, SQLValue(identity.forwardingAt),
     ]
   }
 }

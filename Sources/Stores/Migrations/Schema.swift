@@ -9,6 +9,7 @@ package enum Schema {
     Migration(version: 3, name: "closed models", sql: closedModels),
     Migration(version: 4, name: "accounts", sql: accounts, postgreSQL: accountsOnPostgreSQL),
     Migration(version: 5, name: "sealed refresh secrets", sql: sealedRefreshSecrets),
+    Migration(version: 6, name: "apple events", sql: appleEvents),
   ]
 
   /// Brings the database to this program's schema; the versions that were applied.

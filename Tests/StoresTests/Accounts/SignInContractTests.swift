@@ -142,7 +142,7 @@ import Testing
       -> Bool
     {
       try await fixture.events.record(
-        AppleEvent(id: id, type: type, teamID: "TEAM000001", subject: subject, time: time), now: now)
+        [AppleEvent(id: id, type: type, teamID: "TEAM000001", subject: subject, time: time)], now: now)
     }
     #expect(try await event("a", "email-disabled", iat + 1))
     #expect(try await event("b", "consent-revoked", iat + 1, subject: "000002.sub"))

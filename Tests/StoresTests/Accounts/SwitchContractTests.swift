@@ -89,9 +89,10 @@ import Testing
     #expect(try await offered.go(10).refusal == .deleting)
     try await offered.fixture.database.write { _ = try $0.execute("\(set) null") }
     _ = try await offered.fixture.events.record(
-      AppleEvent(
-        id: "x", type: "consent-revoked", teamID: "TEAM000001", subject: "000001.sub", time: now - 2_000),
-      now: now)
+      [
+        AppleEvent(
+          id: "x", type: "consent-revoked", teamID: "TEAM000001", subject: "000001.sub", time: now - 2_000)
+      ], now: now)
     #expect(try await offered.go(10).refusal == .consentRevoked)
     try await offered.fixture.database.write { _ = try $0.execute("delete from apple_events") }
     #expect(try await offered.fixture.accounts.signOut(offered.guest.session.id, .local, now: now))

@@ -64,7 +64,7 @@ import Testing
           teamID: "TEAM000001", subject: "00000\(number).sub", clientID: "c", sealingKey: "k", sealed: [7],
           nextCheck: 5), now: 1)
       _ = try await fixture.events.record(
-        AppleEvent(id: "\(number)", type: "email-disabled", teamID: "T", subject: "s", time: 3), now: 4)
+        [AppleEvent(id: "\(number)", type: "email-disabled", teamID: "T", subject: "s", time: 3)], now: 4)
       _ = try await SQLAdminKeyStore(fixture.database).createAdminKey(
         name: "\(number)", hash: AccountFixture.hash(number), now: 1)
       try await SQLWebFlowStore(fixture.database).begin(
