@@ -49,8 +49,10 @@ private final class Witness: BatchDecider {
   /// Whether a single brief job from that loop is done on it, once the writer's thread sleeps: it is given time to.
   private func isInPerson(_ lane: Lane, on loop: EventLoop, within attempts: Int) async throws -> Bool {
     for _ in 0..<attempts {
-      try await loop.sleep(for: .milliseconds(10))
-      let answer = try await loop.runThrowing { try await lane.submit(1, isBrief: true) }.value
+      let answer = try await loop.runThrowing {
+        try await loop.sleep(for: .milliseconds(10))
+        return try await lane.submit(1, isBrief: true)
+      }.value
       if answer.loop == ObjectIdentifier(loop), answer.batch == 1 { return true }
     }
     return false
@@ -205,7 +207,7 @@ private final class Witness: BatchDecider {
         while let answer = try? await lane.submit(1, isBrief: true) { done = answer.total }
         return done
       }
-      try await loop.sleep(for: .milliseconds(1))
+      try await loop.runThrowing { try await loop.sleep(for: .milliseconds(1)) }.value
       test.database.close()
       let done = await counting.value
       loop.stop()
