@@ -4,6 +4,9 @@ import SQL
 
 /// Rows of identity tokens that were used, of challenges, and of what Apple told (RULES §2.1, §2.3, §3.6).
 enum IdentityTokenRows {
+  /// A token of a browser's flow is used by a code of ours, which may outlive it: milliseconds, longer than any.
+  private static let codeLife: Int64 = 600_000
+
   /// The names under which nobody else signs in or links meanwhile: the subjects, and the address.
   static func names(_ assertion: IdentityAssertion) -> [String] {
     var names = ["subject \(assertion.provider) \(assertion.subject)"]
@@ -66,7 +69,8 @@ enum IdentityTokenRows {
       """,
       [
         .blob(assertion.tokenHash), .integer(use.rawValue), .blob(assertion.requestHash),
-        SQLValue(session), SQLValue(bearer), .integer(now), .integer(assertion.expiresAt),
+        SQLValue(session), SQLValue(bearer), .integer(now),
+        .integer(max(assertion.expiresAt, now + codeLife)),
       ])
     guard let challenge = facts.challenge else { return }
     let consumed = try transaction.execute(

@@ -98,6 +98,20 @@ import Testing
   }
 
   @Test(
+    "RULES §3.1: a code stays used though the token of its flow expires before it",
+    arguments: Backend.allCases)
+  func expiring(backend: Backend) async throws {
+    let fixture = try await Fixture(backend)
+    var assertion = Fixture.assertion(1, token: 1)
+    assertion.expiresAt = now + 1_000
+    _ = try await fixture.accounts.signIn(Fixture.signIn(assertion, 1)).get()
+    let later = now + 299_000
+    try await fixture.tokens.sweep(now: later)
+    let again = try await fixture.accounts.signIn(Fixture.signIn(assertion, 2, now: later))
+    #expect(again.refusal == .tokenUsed)
+  }
+
+  @Test(
     "RULES §3.1: a flow is answered once, and its code gives the identity while it holds",
     arguments: Backend.allCases)
   func webFlow(backend: Backend) async throws {
