@@ -57,6 +57,16 @@ import Testing
     #expect(try later.claims["auth_time"]?.integer == renewed.claims["auth_time"]?.integer)
   }
 
+  @Test("RULES §3.3: a bearer whose session has ended is 401 as well, and signs nobody in")
+  func ended() async throws {
+    let apple = try await AppleServer()
+    let session = try await apple.signIn()
+    let good = try await body(apple, challenge: challenge(apple, "reauthenticate", session))
+    #expect(try await apple.server.ask(.post, "/logout", bearer: session.accessToken).status == 204)
+    let response = try await apple.grant(good, bearer: session.accessToken)
+    #expect(try await Outcome(response) == Outcome(401, "session_not_found"))
+  }
+
   @Test("RULES §3.3: without a bearer it is 401, with the identity of another user_mismatch")
   func refused() async throws {
     let apple = try await AppleServer()

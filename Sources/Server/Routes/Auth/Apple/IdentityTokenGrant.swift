@@ -55,7 +55,7 @@ struct IdentityTokenGrant: Sendable {
     case .reauthenticate:
       do {
         return try await service.bearers.require(request, now: exchange.startedAt)
-      } catch var failure as Failure where failure.code == .badJWT {
+      } catch var failure as Failure where failure.code == .badJWT || failure.code == .sessionNotFound {
         // RULES §3.3: without a valid bearer it is 401.
         failure.status = 401
         throw failure
