@@ -97,6 +97,21 @@ import Testing
     _ = try await ClientSession(server.refresh(session.refreshToken))
   }
 
+  @Test("contract 0.9: a body that comes too slowly costs no session either")
+  func slow() async throws {
+    final class Slow: HTTPBodyStream {
+      func next() async throws -> [UInt8]? { throw HTTPBodyError.timedOut }
+      func cancel() {}
+    }
+    let server = try await AccountServer()
+    let response = try await server.whole.send(
+      HTTPRequest(
+        method: .post, target: "/auth/v1/token?grant_type=refresh_token", body: HTTPBody(stream: Slow()),
+        peer: "192.0.2.1"))
+    #expect(response.status == 503 && response.fields["retry-after"] != nil)
+    #expect(response.fields["connection"] == "close")
+  }
+
   @Test("a session's life and its inactivity end it, each in its own words")
   func ends() async throws {
     let server = try await AccountServer {

@@ -22,6 +22,9 @@ struct RefreshGrant: Sendable {
         diagnosis: failure.diagnosis ?? failure.code.rawValue)
       if passing.fields["retry-after"] == nil { passing.fields["retry-after"] = "1" }
       throw passing
+    } catch HTTPBodyError.timedOut {
+      throw Failure(
+        503, .unavailable, "The body came too slowly.", fields: ["retry-after": "1", "connection": "close"])
     } catch let error as HTTPBodyError {
       throw error
     } catch {
