@@ -52,15 +52,20 @@ package struct AccessTokenClaims: Sendable, Equatable {
 }
 
 extension User {
-  /// Whether every session of the user has a token of the size that is allowed (RULES §3.9), whatever the issuer.
+  /// Whether every session of the user has a token of the size that is allowed (RULES §3.9), whatever the issuer,
+  /// and also when an identity with an address is linked.
   package var fitsToken: Bool {
+    var user = self
+    user.isAnonymous = false
+    user.email = String(repeating: "e", count: max(email?.utf8.count ?? 0, 254))
+    user.appMetadata = Metadata.merge(["provider": "apple", "providers": ["apple"]], into: appMetadata)
     let methods = [AuthenticationMethod](
       repeating: AuthenticationMethod(method: "anonymous", timestamp: 9_999_999_999),
       count: Session.methodLimit)
     let session = Session(
       id: id, userID: id, createdAt: 0, refreshedAt: 0, authTime: 9_999_999_999, methods: methods)
     let issuer = String(repeating: "i", count: 100)
-    let open = OpenSession(user: self, session: session)
+    let open = OpenSession(user: user, session: session)
     return AccessTokenClaims(issuer: issuer, open, lifetime: 3_600, now: 9_999_999_999_000).fits
   }
 }

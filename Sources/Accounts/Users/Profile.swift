@@ -107,14 +107,22 @@ package enum Profile {
   private static func metadata(_ user: User, _ assertion: IdentityAssertion) -> JSONValue {
     let verified = user.email != nil && user.emailConfirmedAt != nil
     var merged = Metadata.merge(["email_verified": .bool(verified)], into: user.userMetadata)
-    if !Metadata.fits(merged) { merged = user.userMetadata }
+    if !fits(merged, user) { merged = user.userMetadata }
     for (name, value) in name(assertion) {
       let known = Metadata.member(name, of: merged)
       guard known == nil || known == "" else { continue }
       let more = Metadata.merge(.object([(name, value)]), into: merged)
-      if Metadata.fits(more) { merged = more }
+      if fits(more, user) { merged = more }
     }
     return merged
+  }
+
+  /// Whether it may be stored, and every token of the user with it be signed.
+  private static func fits(_ metadata: JSONValue, _ user: User) -> Bool {
+    guard Metadata.fits(metadata) else { return false }
+    var user = user
+    user.userMetadata = metadata
+    return user.fitsToken
   }
 
   private static func name(_ assertion: IdentityAssertion) -> [(String, JSONValue)] {

@@ -1,3 +1,4 @@
+import Accounts
 import BramleyAPI
 import Encodings
 import HTTPMessages
@@ -61,6 +62,9 @@ extension Failure {
   static func metadataTooLarge(limit: Int) -> Failure {
     .validation("user_metadata is longer than \(limit) octets", status: 422)
   }
+
+  static let tokenTooLarge = Failure.validation(
+    "An access token with this metadata would be longer than \(AccessTokenClaims.limit) octets", status: 422)
 
   /// RFC 9470: the user has to sign in again, no longer than `maximumAge` seconds ago.
   static func stepUp(maximumAge: Int64) -> Failure {

@@ -39,6 +39,16 @@ import Testing
     }
   }
 
+  @Test("RULES §3.9: nobody is made whose access token would be longer than 4 KiB")
+  func tooLarge() async throws {
+    let server = try await AccountServer()
+    let key = try await server.adminKey()
+    let body = #"{"app_metadata":{"a":"\#(String(repeating: "x", count: 3_000))"}}"#
+    let response = try await server.ask(.post, "/admin/users", body, bearer: key)
+    #expect(try await Outcome(response) == Outcome(422, "validation_failed"))
+    #expect(try await server.ask(.get, "/admin/users", bearer: key).json["users"]?.elements == [])
+  }
+
   @Test("a user is read, changed and deleted by an id in either case")
   func one() async throws {
     let server = try await AccountServer()

@@ -46,6 +46,7 @@ struct UserChangeRoute: Endpoint {
 extension Failure {
   static func refused(_ refusal: UserChangeRefusal) -> Failure {
     switch refusal {
+    case .metadataTooLarge(limit: AccessTokenClaims.limit): .tokenTooLarge
     case .metadataTooLarge(let limit): .metadataTooLarge(limit: limit)
     case .emailTaken:
       Failure(422, .emailExists, "A user with this email address has already been registered")

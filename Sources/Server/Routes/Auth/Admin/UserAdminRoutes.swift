@@ -75,6 +75,7 @@ struct UserCreateRoute: Endpoint {
     guard user.fitsToken else {
       throw Failure.validation("app_metadata and user_metadata do not fit into an access token", status: 422)
     }
+    guard user.fitsToken else { throw Failure.tokenTooLarge }
     switch try await storage({ try await service.ports.users.create(user) }) {
     case .created(let user):
       service.log.info("user_created", by: name, user: id, exchange)
