@@ -10,6 +10,8 @@ extension Configuration {
     package var redirects = RedirectList()
     /// Whether somebody may have an account without an identity.
     package var anonymous = true
+    /// Days after which an anonymous user is removed whose session was not refreshed; nil for never (RULES §3.10).
+    package var anonymousIdleDays: Int64?
     /// Whether anybody new is let in.
     package var signUps = true
     /// Whether users may link and unlink identities.

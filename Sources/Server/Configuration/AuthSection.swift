@@ -15,6 +15,9 @@ extension Configuration {
     }
     if let entry = section.entry("redirects") { out.redirects = redirects(entry, whole.deployment) }
     if let value = section.entry("anonymous")?.bool() { out.anonymous = value }
+    if let value = section.entry("anonymous_idle_days")?.integer(180...36_500) {
+      out.anonymousIdleDays = value
+    }
     if let value = section.entry("sign_ups")?.bool() { out.signUps = value }
     if let value = section.entry("manual_linking")?.bool() { out.manualLinking = value }
     if let value = section.entry("access_token_lifetime")?.integer(300...86_400) {

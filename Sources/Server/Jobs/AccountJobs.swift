@@ -20,7 +20,27 @@ struct AccountJobs: Sendable {
     if let exchange = service.apple?.exchange, exchange.key != nil {
       jobs.append(job("check_apple_tokens", every: 900) { try await exchange.checkDue() })
     }
+    if let days = service.auth.anonymousIdleDays {
+      jobs.append(job("remove_idle_users", every: 3_600) { try await removeIdle(days) })
+    }
     return jobs
+  }
+
+  /// In pieces, and no more than a thousand users an hour: a clock that is set ahead takes few with it before
+  /// somebody notices.
+  private func removeIdle(_ days: Int64) async throws {
+    let now = service.environment.now()
+    let piece: Int64 = 100
+    var (removed, after) = (0, UUID?.none)
+    for _ in 0..<10 {
+      try Task.checkCancellation()
+      let result = try await service.ports.users.removeIdle(
+        since: now - days * 86_400_000, after: after, limit: piece, now: now)
+      removed += result.removed
+      after = result.next
+      if after == nil { break }
+    }
+    if removed > 0 { service.log.info("idle_users_removed", [("count", .integer(Int64(removed)))]) }
   }
 
   private func job(

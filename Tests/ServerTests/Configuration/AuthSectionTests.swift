@@ -51,7 +51,7 @@ private let key = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
       """
       {
         "site_url": "https://example.com", "redirects": ["com.example.app://*", "https://example.com/in"],
-        "anonymous": false, "sign_ups": false, "manual_linking": false, "access_token_lifetime": 300,
+        "anonymous": false, "anonymous_idle_days": 180, "sign_ups": false, "manual_linking": false, "access_token_lifetime": 300,
         "issuer": "https://id.example.com", "session_lifetime": 86400, "session_inactivity": 3600,
         "bind_refresh": "require", "email_matching": true, "step_up_maximum_age": 60,
         "sealing": {
@@ -70,6 +70,7 @@ private let key = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
     #expect(configuration.accountsIssuer == "https://id.example.com")
     #expect(configuration.accountsURL == "https://api.example.com/auth/v1")
     #expect(!auth.anonymous && !auth.signUps && !auth.manualLinking && auth.emailMatching)
+    #expect(auth.anonymousIdleDays == 180)
     #expect(auth.sealingKeys.map(\.name) == ["b", "a"])
     #expect(auth.apple?.privateKey?.value.hasPrefix("-----BEGIN PRIVATE KEY-----\n") == true)
     #expect(auth.apple?.webClient?.clientID == "com.example.web")

@@ -34,6 +34,9 @@ struct BrokenAccounts: AccountStore, UserStore, SigningKeyStore, AppleTokenStore
     _ id: UUID, _ change: UserChange, now: Int64
   ) async throws -> Result<User, UserChangeRefusal>? { throw Down() }
   func delete(_ id: UUID, now: Int64) async throws -> Bool { throw Down() }
+  func removeIdle(
+    since cutoff: Int64, after: UUID?, limit: Int64, now: Int64
+  ) async throws -> IdleRemoval { throw Down() }
   func unlink(_ identity: UUID, of user: UUID, now: Int64) async throws -> UnlinkOutcome { throw Down() }
 
   func signingKeys(fresh: StoredSigningKey, now: Int64) async throws -> [StoredSigningKey] { throw Down() }
