@@ -10,7 +10,7 @@ extension Failure {
   }
 
   static let requestTooLarge = Failure(
-    413, .requestTooLarge, "Request body exceeds 1 MiB", fields: ["connection": "close"])
+    413, .requestTooLarge, "Request body exceeds 64 KiB", fields: ["connection": "close"])
 
   static func badJSON(_ reason: String) -> Failure {
     Failure(400, .badJSON, "Could not parse request body as JSON: \(reason)")
