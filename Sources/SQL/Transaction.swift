@@ -125,6 +125,19 @@ package struct Transaction {
     }
   }
 
+  /// Gives the rest of this transaction ten minutes a statement, and one for locks, whatever the connection's
+  /// settings are: for changes of the schema, and for those that wait until another node made them.
+  package func allowLongWork() throws(DatabaseError) {
+    guard case .postgreSQL(let connection) = driver else { return }
+    connection.patience = 600_000
+    for (name, milliseconds) in [
+      ("lock_timeout", 60_000), ("statement_timeout", 600_000),
+      ("idle_in_transaction_session_timeout", 600_000),
+    ] {
+      try execute("set local \(name) = \(milliseconds)")
+    }
+  }
+
   /// Runs several statements without parameters: schema changes, written for SQLite (see `Dialect.schema`).
   package func script(_ sql: String) throws(DatabaseError) {
     switch driver {

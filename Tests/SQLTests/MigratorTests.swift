@@ -1,3 +1,4 @@
+import BramleyTesting
 import SQL
 import Testing
 
@@ -58,6 +59,25 @@ import Testing
     let other = Migration(version: 1, name: "others", sql: "")
     await #expect(throws: DatabaseError.schemaMismatch(version: 1, found: "things", known: "others")) {
       try await Migrator([other]).migrate(test.database, now: 2)
+    }
+  }
+
+  @Test(
+    "a change of the schema takes longer than a statement may, and another node waits for it",
+    TestPostgres.required)
+  func longWork() async throws {
+    let test = try await TestDatabase(.postgreSQL, statementTimeout: 100)
+    // Longer than a statement may take and the five seconds after which we give a connection up.
+    let slow = Migration(
+      version: 1, name: "slow", sql: "create table slow (id integer not null primary key) strict",
+      postgreSQL: "select pg_sleep(5.5)")
+    async let one = Migrator([slow]).migrate(test.database, now: 1)
+    async let other = Migrator([slow]).migrate(test.database, now: 1)
+    let applied = try await [one, other]
+    #expect(applied.flatMap { $0 } == [1])
+    // The patience ends with the transaction.
+    await #expect(throws: DatabaseError.self) {
+      try await test.database.write { try $0.execute("select pg_sleep(2)") }
     }
   }
 

@@ -21,7 +21,9 @@ final class TestDatabase: Sendable {
   let path: String
   private let directory: URL
 
-  init(_ place: Place, tuning: DatabaseTuning = DatabaseTuning()) async throws {
+  init(
+    _ place: Place, tuning: DatabaseTuning = DatabaseTuning(), statementTimeout: Int32 = 60_000
+  ) async throws {
     directory = FileManager.default.temporaryDirectory.appending(path: "bramley-sql-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     path = directory.appending(path: "test.db").path
@@ -33,7 +35,7 @@ final class TestDatabase: Sendable {
     settings.schema = "test_\(UUID().uuidString.lowercased().filter { $0 != "-" })"
     settings.connections = 3
     settings.waitTimeout = 60_000
-    settings.statementTimeout = 60_000
+    settings.statementTimeout = statementTimeout
     database = try Database(.postgreSQL(settings))
     let schema = settings.schema
     try await database.write { try $0.script("create schema \(schema)") }

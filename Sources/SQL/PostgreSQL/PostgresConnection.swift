@@ -16,9 +16,13 @@ import System
   private(set) var isBroken = false
   /// The rows that the last statement changed.
   private(set) var changes = 0
+  /// How long a statement of this transaction may take at the server, milliseconds; ours to end it, if the server
+  /// does not, is a little longer.
+  var patience: Int32
 
   init(_ settings: PostgresSettings) throws(DatabaseError) {
     self.settings = settings
+    patience = settings.statementTimeout
     let pairs = try settings.keywords()
     let keywords = CStrings(pairs.map(\.0))
     let values = CStrings(pairs.map(\.1))
@@ -53,6 +57,7 @@ import System
   func begin(_ mode: String) {
     pending = [Query("begin \(mode)")]
     hasBegun = false
+    patience = settings.statementTimeout
   }
 
   /// Sends what is pending with a commit, and waits until it is durable.
@@ -138,7 +143,7 @@ import System
     var results: [PostgresResult] = []
     var failure: DatabaseError?
     do throws(DatabaseError) {
-      let deadline = Self.deadline(settings.statementTimeout + 5_000)
+      let deadline = Self.deadline(patience + 5_000)
       for step in steps {
         guard let result = try next(until: deadline) else { throw lost() }
         _ = try next(until: deadline)
@@ -186,7 +191,7 @@ import System
   private func run(script: String) throws(DatabaseError) {
     guard unsafe PQsendQuery(handle, script) == 1 else { throw lost() }
     hasBegun = true
-    let deadline = Self.deadline(settings.statementTimeout + 5_000)
+    let deadline = Self.deadline(patience + 5_000)
     var failure: DatabaseError?
     while let result = try next(until: deadline) {
       guard result.status == PGRES_FATAL_ERROR else { continue }

@@ -78,8 +78,7 @@ package struct Migrator: Sendable {
     guard transaction.dialect == .postgreSQL else { return }
     // After the wait, what others did meanwhile is to be seen.
     try transaction.execute("set transaction isolation level read committed")
-    try transaction.execute("set local lock_timeout = 60000")
-    try transaction.execute("set local statement_timeout = 600000")
+    try transaction.allowLongWork()
     let lock = SQLValue.integer(AdvisoryLock.migration)
     // One lock a schema: others in the same database are nobody's to wait for.
     try transaction.execute(
