@@ -37,8 +37,11 @@ package enum RefreshRule {
       return .refuse(.inactive)
     }
     let isProven = refresh.keyID != nil && refresh.keyID == session.keyID
-    guard isBound(refresh, session, isProven: isProven) else { return .refuse(.attestationRequired) }
     let parent = session.counter.saturatingSubtract(1)
+    let isMoving = !isProven && mayMove(refresh, session, user) && refresh.counter >= parent
+    guard isMoving || isBound(refresh, session, isProven: isProven) else {
+      return .refuse(.attestationRequired)
+    }
     switch successor {
     case .none, .living(acknowledgedAt: nil): break
     case .ended: return .refuse(.reused(endedFamily: false))
@@ -49,7 +52,8 @@ package enum RefreshRule {
         ? .answerSuccessor : .refuse(.reused(endedFamily: false))
     }
     // Only where every session must have a key: else a key that is lost later would take the session with it.
-    let binding = session.keyID == nil && refresh.binding == .require ? refresh.keyID : nil
+    let binds = isMoving || session.keyID == nil && refresh.binding == .require
+    let binding = binds ? refresh.keyID : nil
     if refresh.counter >= session.counter {
       // A counter beyond ours was made by us before the database went back in time, to a backup.
       return .rotate(counter: refresh.counter.saturatingAdd(1), boundTo: binding)
@@ -59,6 +63,13 @@ package enum RefreshRule {
     // The device itself asks: neither the token that others may hold nor its parent is taken any more.
     if isProven { return .rotate(counter: session.counter.saturatingAdd(2), boundTo: nil) }
     return .refuse(.reused(endedFamily: false))
+  }
+
+  /// Whether another genuine app instance may take the session over: a reinstalled app has its keychain and so
+  /// its session, but lost its key, and an anonymous user could never come back. A user with an identity signs in
+  /// again instead.
+  private static func mayMove(_ refresh: Refresh, _ session: Session, _ user: User) -> Bool {
+    refresh.binding == .prefer && user.isAnonymous && session.keyID != nil && refresh.keyID != nil
   }
 
   private static func isBound(_ refresh: Refresh, _ session: Session, isProven: Bool) -> Bool {

@@ -28,9 +28,10 @@ package struct Refresh: Sendable, Equatable {
 /// `bind_refresh` (RULES §3.5).
 package enum RefreshBinding: String, Sendable, CaseIterable {
   case off
-  /// Sessions that were opened with an assertion are refreshed with one of the same key.
+  /// Sessions that were opened with an assertion are refreshed with one of the same key; that of an anonymous user
+  /// also with one of another genuine app instance, to which it is bound from then on.
   case prefer
-  /// Every session is.
+  /// Every session is refreshed with an assertion of its key, and of no other.
   case require
 }
 

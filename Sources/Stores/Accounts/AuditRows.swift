@@ -13,6 +13,7 @@ enum AuditRows {
     case identityRevoked = "identity_revoked"
     case emailForwardingChanged = "email_forwarding_changed"
     case tokenRevoked = "token_revoked"
+    case sessionMoved = "session_moved"
     case userModified = "user_modified"
     case userBanned = "user_banned"
     case userUnbanned = "user_unbanned"

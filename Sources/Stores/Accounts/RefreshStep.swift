@@ -21,6 +21,11 @@ struct RefreshStep {
     let decision = RefreshRule.decide(refresh, session: open.session, user: open.user, successor: state)
     switch decision {
     case .rotate(let counter, let key):
+      if key != nil, open.session.keyID != nil {
+        try AuditRows.write(
+          .sessionMoved, user: open.user.id, session: open.session.id, reason: "refreshed with another key",
+          now: refresh.now, transaction)
+      }
       open.session.counter = counter
       open.session.refreshedAt = refresh.now
       open.session.acknowledgedAt = open.session.acknowledgedAt ?? refresh.now

@@ -58,7 +58,8 @@ struct RefreshRuleTests {
     for binding in [RefreshBinding.prefer, .require] {
       #expect(decide(5, session: bound, binding: binding) == refused)
       #expect(decide(4, session: bound, binding: binding) == refused)
-      #expect(decide(5, session: bound, keyID: [1], binding: binding) == refused)
+      let named = Example.user(isAnonymous: false)
+      #expect(decide(5, session: bound, user: named, keyID: [1], binding: binding) == refused)
       #expect(decide(5, session: bound, keyID: Example.key, binding: binding) == rotated)
     }
     #expect(decide(5, session: free, binding: .prefer) == rotated)
@@ -67,6 +68,21 @@ struct RefreshRuleTests {
     #expect(
       decide(5, session: free, keyID: Example.key, binding: .require)
         == .rotate(counter: 6, boundTo: Example.key))
+  }
+
+  @Test(
+    "RULES §3.5: an anonymous session moves to another genuine app instance, unless every key is demanded")
+  func moving() {
+    var bound = Example.session()
+    bound.keyID = Example.key
+    let refused = RefreshRule.Decision.refuse(.attestationRequired)
+    #expect(
+      decide(5, session: bound, keyID: [1], binding: .prefer) == .rotate(counter: 6, boundTo: [1]))
+    // The lost answer to a refresh, then the reinstallation.
+    #expect(decide(4, session: bound, keyID: [1], binding: .prefer) == .answerAgain)
+    #expect(decide(3, session: bound, keyID: [1], binding: .prefer) == refused)
+    #expect(decide(5, session: bound, binding: .prefer) == refused)
+    #expect(decide(5, session: bound, keyID: [1], binding: .require) == refused)
   }
 
   @Test(

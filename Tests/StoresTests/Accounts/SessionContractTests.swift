@@ -74,8 +74,23 @@ import Testing
     let bound = try await fixture.refresh(id, 1, keyID: Fixture.key, binding: .require)
     #expect(bound.session?.session.keyID == Fixture.key)
     #expect(try await fixture.refresh(id, 2).refusal == .attestationRequired)
-    #expect(try await fixture.refresh(id, 2, keyID: Fixture.hash(4)).refusal == .attestationRequired)
+    #expect(
+      try await fixture.refresh(id, 2, keyID: Fixture.hash(4), binding: .require).refusal
+        == .attestationRequired)
     #expect(try await fixture.refresh(id, 2, keyID: Fixture.key).session?.session.counter == 3)
+  }
+
+  @Test(
+    "RULES §3.5: a reinstalled app keeps its anonymous account: the session moves to its new key, and is told of",
+    arguments: Backend.allCases)
+  func moving(backend: Backend) async throws {
+    let fixture = try await Fixture(backend)
+    let id = try await fixture.signUp(1).session.id
+    _ = try await fixture.refresh(id, 0, keyID: Fixture.key, binding: .require)
+    let moved = try await fixture.refresh(id, 1, keyID: Fixture.hash(4))
+    #expect(moved.session?.session.keyID == Fixture.hash(4))
+    #expect(try await fixture.refresh(id, 2).refusal == .attestationRequired)
+    #expect(try await fixture.audit().contains("session_moved: refreshed with another key"))
   }
 
   @Test("a ban stops every session while it lasts and ends none", arguments: Backend.allCases)
