@@ -99,6 +99,10 @@ struct LinkStep {
     var (old, new) = (old, new)
     // What was bound to a key stays so.
     new.session.keyID = new.session.keyID ?? old.keyID
+    // Whoever had the former successor has what retires this session: another one does not revive it.
+    if try AccountSessionRows.session(old.successor, transaction)?.acknowledgedAt != nil {
+      new.session.acknowledgedAt = now
+    }
     old.successor = new.session.id
     old.acknowledgedAt = old.acknowledgedAt ?? now
     try AccountSessionRows.insert(new.session, transaction)

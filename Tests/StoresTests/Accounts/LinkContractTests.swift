@@ -101,6 +101,23 @@ import Testing
   }
 
   @Test(
+    "RULES §3.8: a retired session stays retired when its link is repeated with a new token",
+    arguments: Backend.allCases)
+  func stillRetired(backend: Backend) async throws {
+    let fixture = try await Fixture(backend)
+    let old = try await fixture.signUp(1)
+    let new = try await fixture.link(1, token: 1, 2, bearer: old.session.id).get()
+    _ = try await fixture.accounts.session(new.session.id, now: now)
+    let again = try await fixture.link(1, token: 2, 3, bearer: old.session.id).get()
+    #expect(again.session.id == Fixture.id(20_003))
+    #expect(try await fixture.refresh(old.session.id, 0).session?.session.id == again.session.id)
+    let late = try await fixture.refresh(old.session.id, 0, now: now + 60_000)
+    #expect(late.refusal == .reused(endedFamily: false))
+    #expect(try await fixture.refresh(new.session.id, 0, now: now + 60_000).session != nil)
+    #expect(try await fixture.refresh(again.session.id, 0, now: now + 60_000).session != nil)
+  }
+
+  @Test(
     "RULES §3.6: a conflict leaves session and token alone, and offers to switch", arguments: Backend.allCases
   )
   func conflict(backend: Backend) async throws {
