@@ -46,17 +46,21 @@ package struct UserChange: Sendable, Equatable {
   package var appMetadata: JSONValue?
   /// For operators alone: `.some(nil)` lifts a ban. A ban ends no session, it stops all of them while it lasts.
   package var bannedUntil: Int64??
-  /// For operators alone.
+  /// For operators alone. Confirmed only where `confirmsEmail` says so: a confirmed address may find its user
+  /// (RULES §3.11).
   package var email: String?
+  /// Whether the address, the new one or the one that is there, is known to be the user's.
+  package var confirmsEmail: Bool
 
   package init(
     userMetadata: JSONValue? = nil, appMetadata: JSONValue? = nil, bannedUntil: Int64?? = nil,
-    email: String? = nil
+    email: String? = nil, confirmsEmail: Bool = false
   ) {
     self.userMetadata = userMetadata
     self.appMetadata = appMetadata
     self.bannedUntil = bannedUntil
     self.email = email
+    self.confirmsEmail = confirmsEmail
   }
 }
 

@@ -113,8 +113,9 @@ package struct SQLUserStore: UserStore {
     if let email = change.email, email != user.email {
       if try UserRows.isTaken(email, but: user.id, transaction) { throw UserChangeRefusal.emailTaken }
       user.email = email
-      user.emailConfirmedAt = now
+      user.emailConfirmedAt = nil
     }
+    if change.confirmsEmail, user.email != nil { user.emailConfirmedAt = user.emailConfirmedAt ?? now }
     user.updatedAt = now
     return user
   }

@@ -39,6 +39,21 @@ import Testing
     }
   }
 
+  @Test("RULES §3.11: an address that an operator types is confirmed only where they say so")
+  func confirmation() async throws {
+    let server = try await AccountServer()
+    let key = try await server.adminKey()
+    let path = "/admin/users/\(try await server.signUp().userID)"
+    for (body, isConfirmed) in [
+      (#"{"email":"a@example.com"}"#, false), (#"{"email_confirm":true}"#, true),
+      (#"{"email":"a@example.com"}"#, true), (#"{"email":"b@example.com"}"#, false),
+      (#"{"email":"c@example.com","email_confirm":true}"#, true),
+    ] {
+      let user = try await server.ask(.put, path, body, bearer: key).json
+      #expect((user["email_confirmed_at"]?.string != nil) == isConfirmed, "\(body)")
+    }
+  }
+
   @Test("RULES §3.9: nobody is made whose access token would be longer than 4 KiB")
   func tooLarge() async throws {
     let server = try await AccountServer()

@@ -57,7 +57,9 @@ import Testing
     #expect(try await fixture.users.update(Fixture.id(2), UserChange(), now: now) == nil)
     _ = try await fixture.users.create(user(3, email: "c@example.com"))
     #expect(try await update(UserChange(email: "c@example.com")) == .failure(.emailTaken))
-    let mailed = try await update(UserChange(email: "d@example.com"))?.get()
+    let typed = try await update(UserChange(email: "e@example.com"))?.get()
+    #expect(typed?.email == "e@example.com" && typed?.emailConfirmedAt == nil)
+    let mailed = try await update(UserChange(email: "d@example.com", confirmsEmail: true))?.get()
     #expect(mailed?.email == "d@example.com")
     #expect(mailed?.emailConfirmedAt == now + 9)
   }

@@ -35,7 +35,8 @@ struct UserUpdateRoute: Endpoint {
     let facts = try AdministeredUser(body)
     let change = UserChange(
       userMetadata: facts.userMetadata, appMetadata: facts.appMetadata,
-      bannedUntil: facts.ban.map { $0.end(now: now) }, email: facts.email)
+      bannedUntil: facts.ban.map { $0.end(now: now) }, email: facts.email,
+      confirmsEmail: facts.isEmailConfirmed)
     let result = try await storage { try await service.ports.users.update(id, change, now: now) }
     switch result {
     case .success(let user)?:
