@@ -22,6 +22,8 @@ public enum AccountTargets {
   public static let appleChallenge = prefix + "/apple/challenge"
   /// `POST`: goes over to the account that an identity belongs to. Bramley's own.
   public static let switchAccount = prefix + "/switch"
+  /// `POST`, by Apple: what became of a user's consent.
+  public static let appleNotifications = "/apple/notifications"
   /// `GET`: the server lives.
   public static let health = prefix + "/health"
   /// `GET`: what is open.

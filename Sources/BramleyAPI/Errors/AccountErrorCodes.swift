@@ -93,6 +93,8 @@ extension ErrorCode {
   public static let badOAuthState: ErrorCode = "bad_oauth_state"
   /// 400: the browser came back with less than Apple sends, or from another browser.
   public static let badOAuthCallback: ErrorCode = "bad_oauth_callback"
+  /// 400, 401: what came as Apple's notification is none, or is about another client.
+  public static let notificationInvalid: ErrorCode = "notification_invalid"
 
   /// The codes of the accounts' routes.
   static let knownOfAccounts: [ErrorCode] = [
@@ -105,5 +107,6 @@ extension ErrorCode {
     .identityTokenInvalid, .audienceNotAccepted, .nonceMismatch, .identityTokenUsed, .consentRevoked,
     .userMismatch, .insufficientUserAuthentication, .switchTicketInvalid, .deletionInProgress,
     .flowStateNotFound, .flowStateExpired, .badCodeVerifier, .badOAuthState, .badOAuthCallback,
+    .notificationInvalid,
   ]
 }

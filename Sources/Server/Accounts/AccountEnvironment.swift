@@ -8,6 +8,7 @@ package struct AccountEnvironment: Sendable {
   package var users: any UserStore
   package var signingKeys: any SigningKeyStore
   package var appleTokens: any AppleTokenStore
+  package var appleEvents: any AppleEventStore
   package var webFlows: any WebFlowStore
   package var adminKeys: any AdminKeyStore
   /// Apple: an HTTP client in the executable, the simulated Apple ID in `dev` and in tests.
@@ -17,13 +18,14 @@ package struct AccountEnvironment: Sendable {
 
   package init(
     store: any AccountStore, users: any UserStore, signingKeys: any SigningKeyStore,
-    appleTokens: any AppleTokenStore, webFlows: any WebFlowStore, adminKeys: any AdminKeyStore,
-    apple: any HTTPHandler, appleService: AppleIDService = .apple
+    appleTokens: any AppleTokenStore, appleEvents: any AppleEventStore, webFlows: any WebFlowStore,
+    adminKeys: any AdminKeyStore, apple: any HTTPHandler, appleService: AppleIDService = .apple
   ) {
     self.store = store
     self.users = users
     self.signingKeys = signingKeys
     self.appleTokens = appleTokens
+    self.appleEvents = appleEvents
     self.webFlows = webFlows
     self.adminKeys = adminKeys
     self.apple = apple

@@ -38,6 +38,9 @@ struct AccountService: Sendable {
   /// nil where Sign in with Apple is not configured.
   var flows: WebFlows? { apple.map { WebFlows(service: self, apple: $0) } }
 
+  /// nil where Sign in with Apple is not configured.
+  var notifications: AppleNotifications? { apple.map { AppleNotifications(self, $0) } }
+
   var policy: SessionPolicy {
     SessionPolicy(
       lifetime: auth.sessionLifetime.map { $0 * 1000 }, inactivity: auth.sessionInactivity.map { $0 * 1000 })

@@ -33,6 +33,8 @@ extension Identity {
       ("updated_at", .time(updatedAt)),
     ]
     if let email { out.append(("email", .string(email))) }
+    if let forwardsEmail { out.append(("email_forwarding", .bool(forwardsEmail))) }
+    if status == .revoked { out.append(("revoked", true)) }
     return .object(out)
   }
 }

@@ -70,6 +70,8 @@ extension Configuration.Auth {
     package var issuers = ["https://appleid.apple.com", "https://account.apple.com"]
     /// Whether a nonce that the client made itself is refused (RULES §2.1).
     package var requireChallenge = false
+    /// What Apple's word of a deleted Apple account does.
+    package var onAccountDeleted = AppleEventPolicy.AccountDeletion.revoke
 
     package init(teamID: String, clients: [AppleClient]) {
       self.teamID = teamID

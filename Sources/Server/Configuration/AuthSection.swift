@@ -112,6 +112,9 @@ extension Configuration {
     var out = Auth.Apple(teamID: teamID, clients: clients ?? [])
     if let entry = section.entry("issuers") { out.issuers = entry.strings().map(\.text) }
     if let value = section.entry("require_challenge")?.bool() { out.requireChallenge = value }
+    if let value = section.entry("on_account_deleted")?.choice(AppleEventPolicy.AccountDeletion.self) {
+      out.onAccountDeleted = value
+    }
     if section.survey { return nil }
     out.keyID = key?.string()
     out.privateKey = privateKey

@@ -40,6 +40,17 @@ extension Failure {
     }
   }
 
+  /// What is wrong with what should be a notification of Apple's. Whoever sent it is told no more than that.
+  static func notification(_ error: AppleTokenError) -> Failure {
+    if case .malformed = error {
+      return Failure(
+        400, .notificationInvalid, "This is no notification of Apple's.", diagnosis: "\(error)")
+    }
+    return Failure(
+      401, .notificationInvalid, "This is no notification of Apple's for this server.",
+      fields: ["www-authenticate": "Bearer"], diagnosis: "\(error)")
+  }
+
   /// Why an identity token signs nobody in, or links nothing.
   ///
   /// - Parameter ticket: what a conflict is told with.

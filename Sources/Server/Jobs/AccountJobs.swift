@@ -17,6 +17,11 @@ struct AccountJobs: Sendable {
         try await service.ports.appleTokens.sweep(now: service.environment.now())
       },
     ]
+    if let notifications = service.notifications {
+      // Also what a process left that ended between keeping and applying.
+      jobs.append(job("apply_apple_events", every: 60) { try await notifications.applyPending() })
+      jobs.append(job("forget_apple_events", every: 86_400) { try await notifications.forget() })
+    }
     if let exchange = service.apple?.exchange, exchange.key != nil {
       jobs.append(job("check_apple_tokens", every: 900) { try await exchange.checkDue() })
     }

@@ -1,3 +1,4 @@
+import Accounts
 import BramleyAPI
 
 /// What an operator watches, in Prometheus text (exposition format 0.0.4) at `/metrics`.
@@ -10,9 +11,12 @@ package final class Metrics: Sendable {
     static let settlement = "settlement"
     /// Apple refuses the key, or a client, of the operator's.
     static let appleConfiguration = "apple_configuration"
+    /// Apple told of a deleted Apple account, and still honours its refresh token, or the operator is to look at it.
+    static let appleDeletion = "apple_deletion"
     /// These, and those of ``ProxyAlarm``.
     static let names = [
-      storage, settlement, appleConfiguration, "operator_fault", "cost_above_reserve", "secret_in_answer",
+      storage, settlement, appleConfiguration, appleDeletion, "operator_fault", "cost_above_reserve",
+      "secret_in_answer",
       "encoded_answer",
       "redirected", "unexpected_content", "usage_unreadable",
     ]
@@ -42,6 +46,10 @@ package final class Metrics: Sendable {
   package let debugTokenUses = Counter()
   /// Refresh tokens that came when they were long replaced.
   package let refreshReuses = Counter()
+  /// What came of Apple's events, and of the requests that brought them.
+  package let appleEvents = CounterFamily(
+    label: "outcome",
+    values: ["received", "duplicate", "refused"] + AppleEventOutcome.allCases.map(\.rawValue))
   /// Reservations that the sweep had to settle.
   package let swept = Counter()
 
@@ -66,6 +74,7 @@ package final class Metrics: Sendable {
     family("bramley_route_responses_total", "Answers by route.", routes)
     family("bramley_errors_total", "Error answers by code.", errors)
     family("bramley_alarms_total", "What needs the operator.", alarms)
+    family("bramley_apple_events_total", "Apple's notifications and what came of them.", appleEvents)
     single("bramley_streams", "Answers being streamed.", streams.value, type: "gauge")
     single("bramley_counter_out_of_order_total", "Assertions that overtook each other.", outOfOrder.value)
     single("bramley_cost_microdollars_total", "Money settled.", microDollars.value)

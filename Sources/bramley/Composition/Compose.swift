@@ -78,6 +78,7 @@ struct Compose: Sendable {
       accounts: AccountEnvironment(
         store: SQLAccountStore(database), users: SQLUserStore(database),
         signingKeys: SQLSigningKeyStore(database), appleTokens: SQLAppleTokenStore(database),
+        appleEvents: SQLAppleEventStore(database),
         webFlows: SQLWebFlowStore(database), adminKeys: SQLAdminKeyStore(database), apple: apple,
         appleService: appleService),
       isReady: { [database] in await database.isReady() },

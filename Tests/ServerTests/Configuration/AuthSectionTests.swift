@@ -61,7 +61,7 @@ private let key = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
         "apple": {
           "team_id": "ABCDE12345", "key_id": "KEY1234567", "private_key": { "file": "/key.p8" },
           "clients": [{ "id": "com.example.app" }, { "id": "com.example.web", "kind": "web" }],
-          "issuers": ["https://appleid.apple.com"], "require_challenge": true
+          "issuers": ["https://appleid.apple.com"], "require_challenge": true, "on_account_deleted": "record"
         },
         "limits": { "anonymous_per_hour": 5, "refreshes_per_minute": 7 }
       }
@@ -77,6 +77,7 @@ private let key = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
     #expect(
       auth.apple?.clients.first
         == AppleClient(clientID: "com.example.app", kind: .native, teamID: "ABCDE12345"))
+    #expect(auth.apple?.onAccountDeleted == .record)
     #expect(auth.sessionLifetime == 86_400 && auth.anonymousPerHour == 5 && auth.refreshesPerMinute == 7)
   }
 

@@ -5,14 +5,17 @@ import HTTPMessages
 @testable import Server
 
 /// A database of accounts that answers nothing.
-struct BrokenAccounts: AccountStore, UserStore, SigningKeyStore, AppleTokenStore, WebFlowStore, AdminKeyStore
+struct BrokenAccounts: AccountStore, UserStore, SigningKeyStore, AppleTokenStore, AppleEventStore,
+  WebFlowStore,
+  AdminKeyStore
 {
   struct Down: Error {}
 
   static var environment: AccountEnvironment {
     let broken = BrokenAccounts()
     return AccountEnvironment(
-      store: broken, users: broken, signingKeys: broken, appleTokens: broken, webFlows: broken,
+      store: broken, users: broken, signingKeys: broken, appleTokens: broken, appleEvents: broken,
+      webFlows: broken,
       adminKeys: broken, apple: Handler { _ in HTTPResponse(status: 500) })
   }
 
@@ -53,6 +56,14 @@ struct BrokenAccounts: AccountStore, UserStore, SigningKeyStore, AppleTokenStore
   func checked(_ id: Int64, _ verdict: AppleTokenVerdict, nextCheck: Int64, now: Int64) async throws {
     throw Down()
   }
+
+  func record(_ events: [AppleEvent], now: Int64) async throws -> Bool { throw Down() }
+  func pending(now: Int64, retryAt: Int64, limit: Int64) async throws -> [PendingAppleEvent] { throw Down() }
+  func apply(
+    _ id: String, consentHolds: Bool, policy: AppleEventPolicy, now: Int64
+  ) async throws -> AppleEventOutcome? { throw Down() }
+  func revoking(teamID: String, subject: String, now: Int64) async throws { throw Down() }
+  func forget(before time: Int64) async throws { throw Down() }
 
   func begin(_ flow: WebFlow) async throws { throw Down() }
   func answer(_ stateHash: [UInt8], now: Int64) async throws -> WebFlow? { throw Down() }

@@ -80,6 +80,7 @@ final class WholeServer: Sendable {
         accounts: AccountEnvironment(
           store: SQLAccountStore(database), users: SQLUserStore(database),
           signingKeys: SQLSigningKeyStore(database), appleTokens: SQLAppleTokenStore(database),
+          appleEvents: SQLAppleEventStore(database),
           webFlows: SQLWebFlowStore(database), adminKeys: SQLAdminKeyStore(database),
           apple: Handler { request in
             guard let apple else { throw HTTPClientError.connect }

@@ -47,6 +47,8 @@ struct AppleExchange: Sendable {
       let second = try AppleToken(parsing: text)
       try verifier.verifyExchanged(
         second, key: try await keys.key(second.kid), for: identity, now: environment.now() / 1000)
+    } catch AppleTokenError.unknownKey {
+      return nil
     } catch let error as AppleTokenError {
       log.error("apple_code_of_another", [("error", .string(error.description))])
       throw Failure.identityToken(error)
@@ -74,26 +76,47 @@ struct AppleExchange: Sendable {
     let due = try await ports.appleTokens.due(now: now, retryAt: now + Self.checkInterval / 4, limit: 100)
     for token in due {
       try Task.checkCancellation()
-      guard let text = open(token) else { continue }
-      let verdict: AppleTokenVerdict
-      do {
-        let secret = try key.clientSecret(for: token.clientID, now: environment.now() / 1000)
-        let (response, body) = try await ask(requests.validate(refreshToken: text, secret: secret))
-        _ = try AppleAnswer.tokens(status: response.status, fields: response.fields, body: body)
-        verdict = .valid
-      } catch AppleRefusal.invalidGrant {
-        verdict = .invalidGrant
-      } catch AppleRefusal.suspect {
-        verdict = .invalidRequest
-      } catch let error as CancellationError {
-        throw error
-      } catch {
-        report(error, "apple_token_not_checked")
-        verdict = .unknown
-      }
+      guard let verdict = try await verdict(of: token, key) else { continue }
       if verdict == .invalidGrant { log.info("apple_consent_gone", [("token", .integer(token.id))]) }
       try await ports.appleTokens.checked(
         token.id, verdict, nextCheck: nextCheck(), now: environment.now())
+    }
+  }
+
+  /// Whether Apple honours one of the tokens; nil where it does not say.
+  func consentHolds(_ tokens: [SealedAppleToken]) async throws -> Bool? {
+    guard let key else { return false }
+    var isKnown = true
+    for token in tokens {
+      switch try await verdict(of: token, key) {
+      case .valid: return true
+      case .unknown: isKnown = false
+      // One that no key opens any more says nothing, today or later.
+      case .invalidGrant, .invalidRequest, nil: break
+      }
+    }
+    return isKnown ? false : nil
+  }
+
+  /// What Apple says of the token; nil where it cannot be opened.
+  private func verdict(
+    of token: SealedAppleToken, _ key: AppleSigningKey
+  ) async throws -> AppleTokenVerdict? {
+    guard let text = open(token) else { return nil }
+    do {
+      let secret = try key.clientSecret(for: token.clientID, now: environment.now() / 1000)
+      let (response, body) = try await ask(requests.validate(refreshToken: text, secret: secret))
+      _ = try AppleAnswer.tokens(status: response.status, fields: response.fields, body: body)
+      return .valid
+    } catch AppleRefusal.invalidGrant {
+      return .invalidGrant
+    } catch AppleRefusal.suspect {
+      return .invalidRequest
+    } catch let error as CancellationError {
+      throw error
+    } catch {
+      report(error, "apple_token_not_checked")
+      return .unknown
     }
   }
 

@@ -22,13 +22,14 @@ actor AppleKeys {
     self.log = log
   }
 
-  /// The key of that name; throws a ``Failure``: there is none, or Apple does not answer.
+  /// The key of that name; throws an `AppleTokenError`, where there is none, or a ``Failure``, where Apple does not
+  /// answer.
   func key(_ kid: String) async throws -> RSA.PublicKey {
     // Twice at most: what was asked for is then known, unknown or unavailable.
     for _ in 0..<3 {
       switch known.lookup(kid, now: now() / 1000) {
       case .key(let key): return key
-      case .unknown: throw Failure.identityToken(.unknownKey(kid: kid))
+      case .unknown: throw AppleTokenError.unknownKey(kid: kid)
       case .unavailable(let seconds): throw Failure.appleUnavailable(retryAfter: seconds)
       case .fetch:
         background { await self.fetch() }

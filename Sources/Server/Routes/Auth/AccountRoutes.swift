@@ -11,7 +11,7 @@ struct AccountRoutes: Sendable {
       AccountTargets.identity, AccountTargets.health, AccountTargets.settings, AccountTargets.keys,
       AccountTargets.discovery, AccountTargets.appleChallenge, AccountTargets.switchAccount,
       AccountTargets.authorize, AccountTargets.identityAuthorize, AccountTargets.callback,
-      AccountTargets.adminUsers, AccountTargets.adminUser,
+      AccountTargets.adminUsers, AccountTargets.adminUser, AccountTargets.appleNotifications,
     ] + DisabledRoute.all.map(\.path)
 
   var all: [any Endpoint] {
@@ -48,5 +48,6 @@ struct AccountRoutes: Sendable {
       UserUpdateRoute(service: service, operators: operators),
       UserDeleteRoute(service: service, operators: operators),
     ] + DisabledRoute.all
+      + (service.notifications.map { [AppleNotificationRoute(notifications: $0)] } ?? [])
   }
 }
