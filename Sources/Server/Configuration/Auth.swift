@@ -36,7 +36,7 @@ extension Configuration {
     package var apple: Apple?
     /// Anonymous sign-ups an address may make an hour; wide, since many phones share a carrier's address.
     package var anonymousPerHour: Int64 = 300
-    /// Refreshes a session may ask for a minute.
+    /// Refreshes of a session that an address may ask for a minute.
     package var refreshesPerMinute: Int64 = 60
 
     package init() {}

@@ -7,7 +7,7 @@ import HTTPMessages
 /// clients throw the session away.
 struct RefreshGrant: Sendable {
   let service: AccountService
-  /// By session.
+  /// By session and address: who holds an old token of a session must not keep its owner from refreshing.
   let limiter: AddressLimiter
 
   func respond(to request: HTTPRequest, _ exchange: inout Exchange) async throws -> HTTPResponse {
@@ -42,7 +42,8 @@ struct RefreshGrant: Sendable {
       throw text.utf8.count == RefreshTokens.length
         ? Failure.refused(.notFound) : Failure.validation("Refresh token is not valid")
     }
-    if let wait = await limiter.admit(token.session.description, now: service.environment.uptime()) {
+    let asker = "\(token.session) \(exchange.address)"
+    if let wait = await limiter.admit(asker, now: service.environment.uptime()) {
       throw Failure.busy(nanoseconds: wait)
     }
     let keyID = try await service.evidence.keyID(request, body: body.octets, &exchange)
