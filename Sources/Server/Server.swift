@@ -16,7 +16,8 @@ package struct Server: Sendable {
   package init(_ environment: Environment) throws(TimeZoneError) {
     let application = try Application(environment)
     configuration = environment.configuration
-    let crossOrigin = CrossOrigin(origins: Set(configuration.corsOrigins))
+    let crossOrigin = CrossOrigin(
+      origins: Set(configuration.corsOrigins), allowsLoopback: configuration.corsAllowsLoopback)
     let router = Router(application.endpoints, crossOrigin: crossOrigin)
     metrics = application.metrics
     handler = Pipeline(

@@ -62,6 +62,8 @@ package struct Configuration: Sendable, Equatable {
   package var debugTokens = DebugTokens()
   /// `cors.origins`.
   package var corsOrigins: [String] = []
+  /// Whether pages of this machine may ask from any port, as in `dev`.
+  package var corsAllowsLoopback = false
   /// `log.level`.
   package var logLevel = LogLevel.info
 

@@ -87,6 +87,7 @@ struct Dev: Command {
     provider.policy = .session
     configuration.anthropic = provider
     configuration.auth = accounts(appleID)
+    configuration.corsAllowsLoopback = true
     configuration.quotas = [.init(name: "daily", subject: .key, limit: daily)]
     configuration.burst = .init(requests: 60, seconds: 60)
     return configuration

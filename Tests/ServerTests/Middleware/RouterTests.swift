@@ -81,6 +81,23 @@ import Testing
     #expect(none.fields["access-control-allow-origin"] == nil)
   }
 
+  @Test("RULES §6.2: pages of this machine may read where dev says so, and no page that looks like one")
+  func loopbackOrigins() async throws {
+    let server = try BareServer { $0.corsAllowsLoopback = true }
+    for origin in ["http://localhost:5173", "http://127.0.0.1:3000", "http://[::1]:8080"] {
+      let response = try await server.ask(.get, "/health", ["origin": origin])
+      #expect(response.fields["access-control-allow-origin"] == origin)
+      #expect(response.fields["vary"] == "Origin")
+    }
+    for origin in [
+      "http://localhost.evil.example", "http://127.0.0.1.evil.example", "null", "*", "http://evil.example",
+      "http://localhost@evil.example", "https://app.example.com", "localhost", "",
+    ] {
+      let other = try await server.ask(.get, "/health", ["origin": origin])
+      #expect(other.fields["access-control-allow-origin"] == nil, "\(origin)")
+    }
+  }
+
   @Test("RULES §6.1: metrics are not on the public listener, and the operator's has no CORS")
   func metrics() async throws {
     let server = try BareServer { $0.corsOrigins = ["https://app.example.com"] }
