@@ -49,4 +49,26 @@ struct AppleSignInTests {
     #expect(kept["user"]?["id"]?.string != linked["user"]?["id"]?.string)
     #expect(try await server.stop() == 0)
   }
+
+  @Test("who withdraws consent is signed out by Apple's notification, and comes back as the same user")
+  func withdrawn() async throws {
+    let server = try await DevelopmentServer()
+    let first = try await signIn(server, ["--hide-email"])
+    for change in ["email-off", "revoke"] {
+      let run = try await Program.run(
+        ["simulate", "apple", "settings", change] + server.phone, in: server.folder)
+      #expect(run.code == 0 && run.output.contains("once"), "\(run.errors)")
+    }
+    // A token of the second in which consent ended would be refused.
+    try await Task.sleep(for: .milliseconds(1_100))
+    let refused = try await Program.run(
+      ["simulate", "apple", "sign-in", "--link"] + server.phone, in: server.folder)
+    #expect(refused.code == 1 && refused.errors.contains("refresh_token_not_found"), "\(refused.errors)")
+    let again = try await signIn(server, [])
+    #expect(again["user"]?["id"]?.string == first["user"]?["id"]?.string)
+    let nonsense = try await Program.run(
+      ["simulate", "apple", "settings", "nothing"] + server.phone, in: server.folder)
+    #expect(nonsense.code == 64, "\(nonsense.errors)")
+    #expect(try await server.stop() == 0)
+  }
 }

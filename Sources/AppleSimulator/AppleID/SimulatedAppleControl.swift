@@ -18,15 +18,20 @@ public import HTTPMessages
 public struct SimulatedAppleControl: HTTPHandler {
   private let apple: SimulatedAppleID
   private let changed: @Sendable (SimulatedAppleID) async -> Void
+  private let notify: @Sendable (SimulatedNotification) async -> Void
 
   /// Doors to that Apple.
   ///
-  /// - Parameter changed: called after every request that may have changed what is to be kept.
+  /// - Parameters:
+  ///   - changed: called after every request that may have changed what is to be kept.
+  ///   - notify: delivers what Apple tells the developer's server, before the door is answered.
   public init(
-    _ apple: SimulatedAppleID, changed: @escaping @Sendable (SimulatedAppleID) async -> Void = { _ in }
+    _ apple: SimulatedAppleID, changed: @escaping @Sendable (SimulatedAppleID) async -> Void = { _ in },
+    notify: @escaping @Sendable (SimulatedNotification) async -> Void = { _ in }
   ) {
     self.apple = apple
     self.changed = changed
+    self.notify = notify
   }
 
   /// Answers as Apple, or as described above. Errors of the doors are 400 `{error}`, 404 and 415.
@@ -72,9 +77,9 @@ public struct SimulatedAppleControl: HTTPHandler {
           scopes: Set(names.compactMap { SimulatedScope(rawValue: $0) }),
           hidesEmail: node["hide_email"]?.bool ?? false))
     case "revoke-consent":
-      return Self.json([try await apple.revokeConsent(account: account, client: client)])
+      return await told([try await apple.revokeConsent(account: account, client: client)])
     case "forwarding":
-      return Self.json([
+      return await told([
         try await apple.setForwarding(node["enabled"]?.bool ?? true, account: account, client: client)
       ])
     case "accounts":
@@ -84,7 +89,7 @@ public struct SimulatedAppleControl: HTTPHandler {
           email: email, firstName: node["first_name"]?.string ?? "", lastName: node["last_name"]?.string ?? ""
         ))
       return await accounts
-    case "delete-account": return Self.json(try await apple.deleteAccount(account))
+    case "delete-account": return await told(try await apple.deleteAccount(account))
     default: return nil
     }
   }
@@ -109,8 +114,10 @@ public struct SimulatedAppleControl: HTTPHandler {
     return .object(members)
   }
 
-  private static func json(_ notifications: [SimulatedNotification]) -> JSONValue {
-    ["notifications": .array(notifications.map { ["payload": .string($0.token)] })]
+  /// Delivers the notifications, and answers them.
+  private func told(_ notifications: [SimulatedNotification]) async -> JSONValue {
+    for notification in notifications { await notify(notification) }
+    return ["notifications": .array(notifications.map { ["payload": .string($0.token)] })]
   }
 
   private static func refused(_ reason: String) -> HTTPResponse {

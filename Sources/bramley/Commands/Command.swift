@@ -14,7 +14,7 @@ let allCommands: [any Command.Type] = [
   Migrate.self, Backup.self, Restore.self, Copy.self,
   ShowUsage.self, ListClosedModels.self, ReopenModel.self, ShowJobs.self, ListKeys.self, BanKey.self,
   RevokeKey.self,
-  Ask.self, Proxy.self, BuyToken.self, AppleSignIn.self,
+  Ask.self, Proxy.self, BuyToken.self, AppleSignIn.self, AppleSettings.self,
   InspectAttestation.self, InspectAssertion.self, InspectReceipt.self,
   CreateDebugKey.self, ListDebugKeys.self, RevokeDebugKey.self,
   ListSigningKeys.self, RotateSigningKey.self,

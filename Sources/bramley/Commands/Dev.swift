@@ -142,6 +142,9 @@ struct Dev: Command {
         \(program) simulate apple sign-in\(more)
             Signs in with a simulated Apple Account. With --link the account of before is kept.
 
+        \(program) simulate apple settings revoke\(more)
+            The user withdraws consent; Apple tells the server, which ends the sessions.
+
         curl \(base)/attest/v1/challenge
         curl \(metrics)
 

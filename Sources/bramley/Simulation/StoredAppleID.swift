@@ -15,11 +15,12 @@ struct StoredAppleID: Sendable {
   /// Where it stands on the server of `dev`.
   static let path = "/simulated-apple"
 
-  /// Apple's endpoints and the simulator's doors, below ``path``.
-  var handler: any HTTPHandler { Below(path: Self.path, handler: control) }
+  /// Apple's endpoints, below ``path``.
+  var handler: any HTTPHandler { Below(path: Self.path, handler: control { _ in }) }
   /// The team's key for client secrets.
   let key: SimulatedTeamKey
-  private let control: SimulatedAppleControl
+  private let apple: SimulatedAppleID
+  private let file: AppleIDFile
 
   /// - Parameters:
   ///   - callbacks: where browsers may be answered to.
@@ -49,14 +50,28 @@ struct StoredAppleID: Sendable {
     } else {
       key = try await apple.makeKey(team: Self.teamID)
     }
-    let file = AppleIDFile(path)
+    file = AppleIDFile(path)
+    self.apple = apple
     await file.save(apple)
-    control = SimulatedAppleControl(apple) { apple in await file.save(apple) }
   }
 
-  /// A server with Apple beside it, for browsers and for the commands of `simulate apple`.
+  /// A server with Apple beside it, for browsers and for the commands of `simulate apple`. Apple tells the server
+  /// what happens in its settings.
   func beside(_ server: any HTTPHandler) -> any HTTPHandler {
-    Below(path: Self.path, handler: control, elsewhere: server)
+    let doors = control { notification in
+      let answer = try? await server.respond(to: notification.request())
+      guard answer?.status != 200 else { return }
+      Compose.log(
+        "simulated_notification_refused", [("status", answer.map { .integer(Int64($0.status)) } ?? .null)])
+    }
+    return Below(path: Self.path, handler: doors, elsewhere: server)
+  }
+
+  private func control(
+    _ notify: @escaping @Sendable (SimulatedNotification) async -> Void
+  ) -> SimulatedAppleControl {
+    let file = file
+    return SimulatedAppleControl(apple, changed: { await file.save($0) }, notify: notify)
   }
 
   /// For whom the server takes identity tokens.

@@ -22,7 +22,9 @@ struct AppleControlTests {
   func doors() async throws {
     let place = try await Cupertino()
     let saves = Saves()
-    let control = SimulatedAppleControl(place.apple) { _ in saves.count() }
+    let told = Saves()
+    let control = SimulatedAppleControl(
+      place.apple, changed: { _ in saves.count() }, notify: { _ in told.count() })
     let who: [(String, JSONValue)] = [("account", "ada@example.com"), ("client_id", .string(Cupertino.app))]
     let nonce = Hex.encode(Array("x".utf8))
     let granted = try await post(
@@ -44,6 +46,7 @@ struct AppleControlTests {
     _ = try await post(control, "sign-in", .object(who + [("scopes", [])]))
     #expect(try await post(control, "delete-account", ["account": "ada@example.com"]).status == 200)
     #expect(saves.number == 5)
+    #expect(told.number == 3)
     let new = try await post(control, "accounts", ["email": "tim@example.com", "first_name": "Tim"]).json
     #expect(new?["accounts"]?.elements?.count == 3)
     #expect(try await post(control, "accounts", ["email": "tim"]).status == 400)

@@ -25,8 +25,8 @@ struct AppleSignIn: Command {
       beside the phone. An account `tim` is one at example.com.
       """)
 
-  private static let defaultDevice = "phone"
-  private static let defaultAccount = "ada@example.com"
+  static let defaultDevice = "phone"
+  static let defaultAccount = "ada@example.com"
 
   private let arguments: ParsedArguments
   private let account: String
@@ -35,10 +35,15 @@ struct AppleSignIn: Command {
 
   init(_ arguments: ParsedArguments) throws(UsageError) {
     self.arguments = arguments
-    let name = arguments.value("account") ?? Self.defaultAccount
-    account = name.contains("@") ? name : name + "@example.com"
+    account = Self.account(arguments)
     client = arguments.value("client") ?? StoredAppleID.app
     links = arguments.flag("link")
+  }
+
+  /// Whose account is meant.
+  static func account(_ arguments: ParsedArguments) -> String {
+    let name = arguments.value("account") ?? defaultAccount
+    return name.contains("@") ? name : name + "@example.com"
   }
 
   func run(_ console: Console) async throws -> ExitCode {
