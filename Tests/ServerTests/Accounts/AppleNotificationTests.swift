@@ -153,7 +153,8 @@ import Testing
       changed[place] = changed[place] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
       let token = String(decoding: changed, as: UTF8.self)
       let answer = try await post(JSONValue.object([("payload", .string(token))]).text, to: apple)
-      #expect([400, 401].contains(answer.status), "octet \(place)")
+      // 503: the changed octet may make the name of a key that Apple was not asked for yet.
+      #expect([400, 401, 503].contains(answer.status), "octet \(place)")
     }
     // A client of the same team that the configuration does not name.
     _ = try await apple.apple.signIn(account: AppleServer.grace, client: "com.example.clip", nonce: "n")
