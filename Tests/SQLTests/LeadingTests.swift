@@ -163,7 +163,8 @@ private final class Witness: BatchDecider {
     "Many loops, lonely and crowded, single jobs and closures: every job is counted once, each batch in one hand"
   )
   func race() async throws {
-    let (test, lane) = try await totals(.disk)
+    // However slow the disk is: what is raced is who commits.
+    let (test, lane) = try await totals(.disk, tuning: DatabaseTuning(loopPatience: .max))
     let database = test.database
     let loops = try EventLoopGroup(loops: 3)
     defer { loops.stop() }
@@ -194,7 +195,16 @@ private final class Witness: BatchDecider {
     #expect(answers.count == 405)
     #expect(Set(answers.map(\.total)).count == 405)
     #expect(try await total(database) == 60_000_405)
-    #expect(answers.contains { $0.loop != nil })
+    // And the thread sleeps again: a loop with nothing else to do commits, in the end.
+    let loop = loops.loops[0]
+    let isLed = try await loop.runThrowing {
+      for _ in 0..<200 {
+        if try await lane.submit(1, isBrief: true).loop != nil { return true }
+        try await loop.sleep(for: .milliseconds(1))
+      }
+      return false
+    }.value
+    #expect(isLed)
   }
 
   @Test("A database that is closed while loops work finishes what it took and refuses what comes")
