@@ -4,8 +4,9 @@ package protocol AppleEventStore: Sendable {
   /// One by which consent ended refuses older identity tokens of its subject from now on (RULES §2.3), unless this
   /// server ended the consent itself: then it is kept and nothing else (RULES §2.4).
   func record(_ events: [AppleEvent], now: Int64) async throws -> Bool
-  /// Events that wait to be applied, by their `event_time`, and puts their next try off to `retryAt`, so that a
-  /// crash in the middle neither loses one nor asks Apple twice.
+  /// Events that wait to be applied, by their `event_time`, and puts their next try off to `retryAt`, or later
+  /// by a quarter of how long one waits already (six hours at most), so that a crash in the middle neither loses one
+  /// nor asks Apple twice.
   func pending(now: Int64, retryAt: Int64, limit: Int64) async throws -> [PendingAppleEvent]
   /// Does what the event asks for and notes what came of it; nil where it was applied before.
   ///

@@ -14,10 +14,15 @@ struct AppleEventStep {
     // Nobody signs in with it, links it, or applies another event to it meanwhile.
     try transaction.lock(names: ["subject apple \(seen.subject)"])
     guard let event = try waiting() else { return nil }
+    let identity = try identity(of: event)
     let outcome = try carryOut(
       AppleEventRule.decide(
-        event, identity: try identity(of: event), consentHolds: consentHolds, policy: policy, now: now),
+        event, identity: identity, consentHolds: consentHolds, policy: policy, now: now),
       event)
+    if let identity, outcome == .contradicted || outcome == .recorded {
+      try AuditRows.write(
+        .appleAccountDeleted, user: identity.userID, reason: outcome.rawValue, now: now, transaction)
+    }
     try transaction.enqueue(
       "update apple_events set applied_at = $2, outcome = $3 where jti = $1",
       [.text(id), .integer(now), .text(outcome.rawValue)])

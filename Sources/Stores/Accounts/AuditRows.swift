@@ -11,6 +11,8 @@ enum AuditRows {
     case identityLinked = "identity_linked"
     case identityUnlinked = "identity_unlinked"
     case identityRevoked = "identity_revoked"
+    /// Told by Apple, and not acted upon.
+    case appleAccountDeleted = "apple_account_deleted"
     case emailForwardingChanged = "email_forwarding_changed"
     case tokenRevoked = "token_revoked"
     case sessionMoved = "session_moved"

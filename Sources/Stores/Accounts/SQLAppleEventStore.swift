@@ -3,6 +3,9 @@ package import SQL
 
 /// What Apple told of its users, in a database (RULES §2.3, §2.4).
 package struct SQLAppleEventStore: AppleEventStore {
+  /// The most that is added to the time of a next try, milliseconds.
+  private static let longestDelay: Int64 = 21_600_000
+
   private let database: Database
 
   /// - Parameter database: migrated to `Schema`.
@@ -40,13 +43,16 @@ package struct SQLAppleEventStore: AppleEventStore {
       let end = transaction.dialect == .postgreSQL ? " for update skip locked" : ""
       let events = try transaction.rows(
         """
-        select jti, type, team_id, subject, event_time from apple_events
+        select jti, type, team_id, subject, event_time, received_at from apple_events
         where applied_at is null and next_try <= $1 order by event_time, id limit $2\(end)
         """, [.integer(now), .integer(max(limit, 0))]
-      ) { Self.event($0) }
-      return try events.map { event in
+      ) { (event: Self.event($0), received: $0.int64(5)) }
+      return try events.map { event, received in
+        // The longer it waits already, the longer it waits for the next try: Apple is not to be hammered.
+        let delay = min(max(now - received, 0) / 4, Self.longestDelay)
         try transaction.enqueue(
-          "update apple_events set next_try = $2 where jti = $1", [.text(event.id), .integer(retryAt)])
+          "update apple_events set next_try = $2 where jti = $1",
+          [.text(event.id), .integer(retryAt + delay)])
         guard event.kind == .accountDeleted else { return PendingAppleEvent(event: event, tokens: []) }
         let tokens = try SQLAppleTokenStore.tokens(
           "i.provider = 'apple' and i.team_id = $1 and i.subject = $2 and i.consent_at <= $3",

@@ -148,13 +148,15 @@ import Testing
     apple.server.whole.clock.advance(seconds: 5)
     let good = try await apple.apple.revokeConsent(account: AppleServer.ada, client: AppleServer.app)
     let octets = Array(good.token.utf8)
+    let header = try #require(octets.firstIndex(of: UInt8(ascii: ".")))
     for place in stride(from: 0, to: octets.count, by: 7) {
       var changed = octets
       changed[place] = changed[place] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
       let token = String(decoding: changed, as: UTF8.self)
       let answer = try await post(JSONValue.object([("payload", .string(token))]).text, to: apple)
-      // 503: the changed octet may make the name of a key that Apple was not asked for yet.
-      #expect([400, 401, 503].contains(answer.status), "octet \(place)")
+      // Another name of a key may be one that Apple published a moment ago.
+      let expected = place < header ? [400, 401, 503] : [400, 401]
+      #expect(expected.contains(answer.status), "octet \(place)")
     }
     // A client of the same team that the configuration does not name.
     _ = try await apple.apple.signIn(account: AppleServer.grace, client: "com.example.clip", nonce: "n")
@@ -330,7 +332,7 @@ import Testing
     try await run("apply_apple_events", apple)
     #expect(try await isLive(session, apple))
     for isLast in [false, true] {
-      apple.server.whole.clock.advance(milliseconds: AppleNotifications.retryAfter)
+      apple.server.whole.clock.advance(milliseconds: 2 * AppleNotifications.retryAfter)
       try await run("apply_apple_events", apple)
       let lives = try await isLive(session, apple)
       #expect(lives != isLast)
