@@ -22,6 +22,14 @@ struct SwitchStep {
       user.lastSignInAt = change.now
       user.updatedAt = change.now
       try UserRows.update(user, transaction)
+      // The ticket stands for a sign-in: what Apple told of before it is over (RULES §2.3).
+      if var identity = facts.identity, identity.consentAt < ticket.issuedAt || identity.status != .live {
+        identity.status = .live
+        identity.consentAt = max(identity.consentAt, ticket.issuedAt)
+        identity.updatedAt = change.now
+        try UserRows.update(identity, transaction)
+        user = user.with(identity)
+      }
       let method = AuthenticationMethod(method: "oauth", timestamp: change.now / 1_000)
       let session = Session(
         id: change.session, userID: user.id, createdAt: change.now, refreshedAt: change.now,

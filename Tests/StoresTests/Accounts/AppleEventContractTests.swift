@@ -260,4 +260,26 @@ import Testing
     #expect(try await fixture.count("apple_events") == 1)
     #expect(try await fixture.count("apple_revocations") == 0)
   }
+
+  @Test(
+    "RULES §2.3: going over to the account by a newer token is a consent as well", arguments: Backend.allCases
+  )
+  func switched(backend: Backend) async throws {
+    let fixture = try await Fixture(backend)
+    let owner = try await fixture.signIn(1, token: 1, 1).get()
+    #expect(try await tell(fixture, event("a", "consent-revoked", now), now: now) == .revoked)
+    let guest = try await fixture.signUp(2)
+    let refused = try await fixture.link(1, token: 2, 3, bearer: guest.session.id, now: now + 10_000).refusal
+    #expect(refused == .linkedToAnotherUser)
+    let open = try await fixture.accounts.switch(
+      AccountSwitch(
+        ticketHash: Fixture.hash(3_003), bearer: guest.session.id, session: Fixture.id(20_010),
+        leaving: .keep, keyID: nil, now: now + 20_000)
+    ).get()
+    #expect(open.user.id == owner.user.id)
+    #expect(open.user.identities.map(\.status) == [.live])
+    #expect(try await fixture.users.user(owner.user.id)?.identities.map(\.consentAt) == [now + 8_000])
+    #expect(try await tell(fixture, event("b", "consent-revoked", now + 7_999), now: now) == .stale)
+    #expect(try await fixture.accounts.session(open.session.id, now: now + 20_000) != nil)
+  }
 }
