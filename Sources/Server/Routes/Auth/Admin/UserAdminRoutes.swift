@@ -73,9 +73,6 @@ struct UserCreateRoute: Endpoint {
       emailConfirmedAt: facts.email != nil && facts.isEmailConfirmed ? now : nil,
       appMetadata: Metadata.object(facts.appMetadata ?? .object([])), userMetadata: metadata, createdAt: now,
       updatedAt: now, bannedUntil: facts.ban?.end(now: now))
-    guard user.fitsToken else {
-      throw Failure.validation("app_metadata and user_metadata do not fit into an access token", status: 422)
-    }
     guard user.fitsToken else { throw Failure.tokenTooLarge }
     switch try await storage({ try await service.ports.users.create(user) }) {
     case .created(let user):
