@@ -12,9 +12,9 @@ package protocol WebFlowStore: Sendable {
   func complete(
     _ flow: UUID, with assertion: IdentityAssertion, token: SealedAppleToken?, codeHash: [UInt8],
     expiresAt: Int64) async throws
-  /// The flow of a code with its identity; nil for an unknown or expired one. A wrong verifier is the caller's to
-  /// judge. That the identity is used once, the sign-in with it sees to (RULES §3.6).
-  func peek(_ codeHash: [UInt8], now: Int64) async throws -> CompletedFlow?
+  /// The flow of a code with its identity; nil for an unknown one. A wrong verifier and a code that came too late
+  /// are the caller's to judge. That the identity is used once, the sign-in with it sees to (RULES §3.6).
+  func peek(_ codeHash: [UInt8]) async throws -> CompletedFlow?
 }
 
 /// A flow in a browser.
@@ -50,6 +50,9 @@ package struct WebFlow: Sendable, Equatable {
     self.linking = linking
     self.expiresAt = expiresAt
   }
+
+  /// Whether its code, or before there is one its state, holds no longer.
+  package func isExpired(at now: Int64) -> Bool { expiresAt <= now }
 }
 
 /// A flow that Apple answered.

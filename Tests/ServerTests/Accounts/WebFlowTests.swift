@@ -189,7 +189,7 @@ private struct Browser {
     let end = try await browser.consent(url)
     apple.server.whole.clock.advance(seconds: 301)
     let code = Browser.parameters(end)["code"] ?? ""
-    #expect(try await Outcome(browser.exchange(code)) == Outcome(404, "flow_state_not_found"))
+    #expect(try await Outcome(browser.exchange(code)) == Outcome(422, "flow_state_expired"))
   }
 
   @Test("RULES §3.1: linking in a browser changes nothing before the verifier's holder asks")

@@ -71,7 +71,7 @@ struct BrokenAccounts: AccountStore, UserStore, SigningKeyStore, AppleTokenStore
     _ flow: UUID, with assertion: IdentityAssertion, token: SealedAppleToken?, codeHash: [UInt8],
     expiresAt: Int64
   ) async throws { throw Down() }
-  func peek(_ codeHash: [UInt8], now: Int64) async throws -> CompletedFlow? { throw Down() }
+  func peek(_ codeHash: [UInt8]) async throws -> CompletedFlow? { throw Down() }
 
   func createAdminKey(name: String, hash: [UInt8], now: Int64) async throws -> Bool { throw Down() }
   func revokeAdminKey(name: String) async throws -> Bool { throw Down() }

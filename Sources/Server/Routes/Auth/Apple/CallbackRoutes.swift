@@ -60,12 +60,12 @@ struct CallbackRoute: Endpoint {
     guard let code = try request.parameters["code"] else {
       return Redirection.toSite(flows, .badOAuthCallback, "OAuth callback is incomplete")
     }
-    let now = service.environment.now()
-    let completed = try await storage {
-      try await service.ports.webFlows.peek(SHA256.hash(code), now: now)
-    }
+    let completed = try await storage { try await service.ports.webFlows.peek(SHA256.hash(code)) }
     guard let completed else {
       return Redirection.toSite(flows, .flowStateNotFound, "invalid flow state, no valid flow state found")
+    }
+    guard !completed.flow.isExpired(at: service.environment.now()) else {
+      return Redirection.toSite(flows, .flowStateExpired, "invalid flow state, flow state has expired")
     }
     guard flows.isBrowser(of: completed.flow, request) else {
       return Redirection.toSite(flows, .badOAuthCallback, "The sign-in was begun in another browser")

@@ -16,10 +16,11 @@ struct CodeGrant: Sendable {
     }
     guard let apple = service.apple else { throw Failure.flowStateNotFound }
     let completed = try await storage {
-      try await service.ports.webFlows.peek(SHA256.hash(code), now: service.environment.now())
+      try await service.ports.webFlows.peek(SHA256.hash(code))
     }
     guard let completed else { throw Failure.flowStateNotFound }
     let flow = completed.flow
+    guard !flow.isExpired(at: service.environment.now()) else { throw Failure.flowStateExpired }
     let challenge = flow.isS256 ? Base64.encodeURL(SHA256.hash(verifier)) : verifier
     guard let expected = flow.codeChallenge,
       ConstantTime.equal(Array(challenge.utf8), Array(expected.utf8))
@@ -39,4 +40,6 @@ struct CodeGrant: Sendable {
 extension Failure {
   static let flowStateNotFound = Failure(
     404, .flowStateNotFound, "invalid flow state, no valid flow state found")
+  static let flowStateExpired = Failure(
+    422, .flowStateExpired, "invalid flow state, flow state has expired")
 }
