@@ -37,5 +37,30 @@ enum Benchmarks {
     return try body(path.path())
   }
 
+  /// Runs one of this program's parts in a process of its own on the first core, with a directory to work in.
+  static func onOneCore(_ part: String) throws {
+    try withDirectory { directory in
+      let process = Process()
+      process.executableURL = URL(filePath: "/usr/bin/env")
+      process.arguments = ["taskset", "-c", "0", program, part, directory]
+      try process.run()
+      process.waitUntilExit()
+      if process.terminationStatus != 0 { throw BenchmarkError("\(part) failed") }
+    }
+  }
+
+  /// How often a second, tried for so many seconds.
+  static func perSecond(_ seconds: Double, _ body: () throws -> Void) rethrows -> Double {
+    let start = DispatchTime.now().uptimeNanoseconds
+    var count = 0
+    var elapsed = 0.0
+    while elapsed < seconds {
+      for _ in 0..<64 { try body() }
+      count += 64
+      elapsed = Double(DispatchTime.now().uptimeNanoseconds - start) / 1e9
+    }
+    return Double(count) / elapsed
+  }
+
   static func format(_ value: Double, _ digits: Int = 2) -> String { String(format: "%.\(digits)f", value) }
 }

@@ -12,14 +12,7 @@ extension Benchmarks {
     print(
       "== refreshes a second on one core, 64 at once, without HTTP; the limit is that core's ES256 signatures"
     )
-    try withDirectory { directory in
-      let process = Process()
-      process.executableURL = URL(filePath: "/usr/bin/env")
-      process.arguments = ["taskset", "-c", "0", program, "refreshing", directory]
-      try process.run()
-      process.waitUntilExit()
-      if process.terminationStatus != 0 { throw BenchmarkError("the refreshes failed") }
-    }
+    try onOneCore("refreshing")
   }
 
   /// What the process on that core does.
@@ -134,7 +127,7 @@ private struct RefreshWork: Sendable {
   /// The two tokens of an answer, and the reading of one, a second.
   func withoutStore(_ open: OpenSession, for seconds: Double) throws -> Double {
     guard let text = tokens.current(of: open.session) else { throw BenchmarkError("no token") }
-    return try perSecond(seconds) {
+    return try Benchmarks.perSecond(seconds) {
       _ = tokens.read(text)
       try answer(open, now: WallClock.milliseconds)
     }
@@ -142,18 +135,6 @@ private struct RefreshWork: Sendable {
 
   func signatures(for seconds: Double) throws -> Double {
     let message = [UInt8](repeating: 7, count: 700)
-    return try perSecond(seconds) { _ = try ES256.signature(for: message, key: key) }
-  }
-
-  private func perSecond(_ seconds: Double, _ body: () throws -> Void) rethrows -> Double {
-    let start = DispatchTime.now().uptimeNanoseconds
-    var count = 0
-    var elapsed = 0.0
-    while elapsed < seconds {
-      for _ in 0..<64 { try body() }
-      count += 64
-      elapsed = Double(DispatchTime.now().uptimeNanoseconds - start) / 1e9
-    }
-    return Double(count) / elapsed
+    return try Benchmarks.perSecond(seconds) { _ = try ES256.signature(for: message, key: key) }
   }
 }

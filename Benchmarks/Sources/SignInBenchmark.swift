@@ -14,14 +14,7 @@ extension Benchmarks {
     print(
       "== sign-ins by identity token a second on one core, 64 at once, without HTTP and without Apple; "
         + "the limit is that core's RS256 verifications with ES256 signatures")
-    try withDirectory { directory in
-      let process = Process()
-      process.executableURL = URL(filePath: "/usr/bin/env")
-      process.arguments = ["taskset", "-c", "0", program, "signing-in", directory]
-      try process.run()
-      process.waitUntilExit()
-      if process.terminationStatus != 0 { throw BenchmarkError("the sign-ins failed") }
-    }
+    try onOneCore("signing-in")
   }
 
   /// What the process on that core does.
@@ -123,18 +116,18 @@ private struct SignInWork: Sendable {
   }
 
   func judged(_ text: String, for seconds: Double) throws -> Double {
-    try perSecond(seconds) { _ = try judge(text) }
+    try Benchmarks.perSecond(seconds) { _ = try judge(text) }
   }
 
   func verifications(_ text: String, for seconds: Double) throws -> Double {
     let token = try JWS.Compact(parsing: text)
-    return try perSecond(seconds) { try RS256.verify(token, key: apple.publicKey) }
+    return try Benchmarks.perSecond(seconds) { try RS256.verify(token, key: apple.publicKey) }
   }
 
   /// A verification with a signature, a second.
   func limit(for seconds: Double) throws -> Double {
     let token = try JWS.Compact(parsing: try tokens(users: 1, count: 1)[0])
-    return try perSecond(seconds) {
+    return try Benchmarks.perSecond(seconds) {
       try RS256.verify(token, key: apple.publicKey)
       _ = try ES256.signature(for: token.signingInput, key: key)
     }
@@ -145,17 +138,5 @@ private struct SignInWork: Sendable {
       throw BenchmarkError("random octets")
     }
     return id
-  }
-
-  private func perSecond(_ seconds: Double, _ body: () throws -> Void) rethrows -> Double {
-    let start = DispatchTime.now().uptimeNanoseconds
-    var count = 0
-    var elapsed = 0.0
-    while elapsed < seconds {
-      for _ in 0..<64 { try body() }
-      count += 64
-      elapsed = Double(DispatchTime.now().uptimeNanoseconds - start) / 1e9
-    }
-    return Double(count) / elapsed
   }
 }
