@@ -52,26 +52,6 @@ struct OperateTests {
       """)
   }
 
-  @Test("connections leave descriptors to the database and to the calls that they make")
-  func connections() {
-    for descriptors in [0, 64, 256, 1_024, 65_536, Int.max] {
-      let most = LiveServer.connections(descriptors: descriptors)
-      #expect(most == 8 || most * 2 + 64 <= descriptors)
-      #expect(most >= 8)
-    }
-  }
-
-  @Test("commands run without the secrets of the provider, as an operator's shell has none")
-  func withoutSecrets() async throws {
-    let file = try directory.write(
-      Array(
-        #"{"data":"\#(data)","providers":{"anthropic":{"api_key":{"env":"NO_SUCH_VARIABLE"},"models":["claude-haiku-4-5"]}}}"#
-          .utf8), "b.jsonc")
-    #expect(await CommandRun("migrate", "--config", file).code == .success)
-    #expect(await CommandRun("admin", "usage", "--config", file).code == .success)
-    #expect(await CommandRun("serve", "--config", file).code == .configuration)
-  }
-
   @Test("migrate says first, does then, and has nothing to do afterwards")
   func migrate() async throws {
     let dry = await bramley("migrate", "--dry-run")
