@@ -68,12 +68,13 @@ struct Application {
         bearers: accounts?.bearers),
     ]
     if let target = configuration.anthropic.flatMap({ ProviderTarget($0) }) {
+      let gate = ProviderGate(
+        environment: environment, challenges: challenges, verifier: verifier, admitter: admitter, live: live,
+        bearers: accounts?.bearers)
       for paths in providers {
         endpoints.append(
           ProviderRoute(
-            path: paths.route, providerPath: paths.provider, target: target, environment: environment,
-            challenges: challenges, verifier: verifier, admitter: admitter, live: live, health: health,
-            bearers: accounts?.bearers))
+            path: paths.route, providerPath: paths.provider, target: target, gate: gate, health: health))
       }
     }
     if let accounts { endpoints += AccountRoutes(service: accounts).all }
