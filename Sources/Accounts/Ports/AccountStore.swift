@@ -26,7 +26,9 @@ package protocol AccountStore: Sendable {
   /// banned or leaving user is returned as such.
   func session(_ id: UUID, now: Int64) async throws -> OpenSession?
   /// Ends sessions of the bearer's user; false when the bearer's is gone.
-  func signOut(_ session: UUID, _ scope: SignOutScope, now: Int64) async throws -> Bool
+  func signOut(
+    _ session: UUID, _ scope: SignOutScope, by origin: RequestOrigin, now: Int64
+  ) async throws -> Bool
 }
 
 /// Which sessions end (`scope` of `POST /logout`).

@@ -7,16 +7,20 @@ package protocol UserStore: Sendable {
   /// Users by creation, newest first, and how many there are in all.
   func users(offset: Int64, limit: Int64) async throws -> (users: [User], total: Int64)
   /// Makes a user with a given id.
-  func create(_ user: User) async throws -> UserCreation
+  func create(_ user: User, by origin: RequestOrigin) async throws -> UserCreation
   /// Applies the change. nil when there is no such user.
-  func update(_ id: UUID, _ change: UserChange, now: Int64) async throws -> Result<User, UserChangeRefusal>?
+  func update(
+    _ id: UUID, _ change: UserChange, by origin: RequestOrigin, now: Int64
+  ) async throws -> Result<User, UserChangeRefusal>?
   /// Deletes the user and everything that hangs on it; false when there is none.
-  func delete(_ id: UUID, now: Int64) async throws -> Bool
+  func delete(_ id: UUID, by origin: RequestOrigin, now: Int64) async throws -> Bool
   /// Deletes anonymous users of whom nothing was seen since `cutoff`: none of their sessions was refreshed, and
   /// nothing of them changed (RULES §3.10). Looks at `limit` users at most, by id, of those after `after`.
   func removeIdle(since cutoff: Int64, after: UUID?, limit: Int64, now: Int64) async throws -> IdleRemoval
   /// Unlinks an identity of the user.
-  func unlink(_ identity: UUID, of user: UUID, now: Int64) async throws -> UnlinkOutcome
+  func unlink(
+    _ identity: UUID, of user: UUID, by origin: RequestOrigin, now: Int64
+  ) async throws -> UnlinkOutcome
 }
 
 /// What became of `create`.

@@ -59,7 +59,9 @@ package enum RefreshRule {
       return .rotate(counter: refresh.counter.saturatingAdd(1), boundTo: binding)
     }
     if refresh.counter == parent { return .answerAgain }
-    guard user.isAnonymous else { return .refuse(.reused(endedFamily: true)) }
+    // A retired session is nobody's to end, also before its successor is acknowledged: who lost the answer to a link
+    // has nothing else (RULES §3.8).
+    guard user.isAnonymous else { return .refuse(.reused(endedFamily: successor == .none)) }
     // The device itself asks: neither the token that others may hold nor its parent is taken any more.
     if isProven { return .rotate(counter: session.counter.saturatingAdd(2), boundTo: nil) }
     return .refuse(.reused(endedFamily: false))

@@ -9,18 +9,20 @@ package struct Refresh: Sendable, Equatable {
   package var keyID: [UInt8]?
   package var binding: RefreshBinding
   package var policy: SessionPolicy
+  package var origin: RequestOrigin
   /// Milliseconds since 1970.
   package var now: Int64
 
   package init(
     session: UUID, counter: Int64, keyID: [UInt8]? = nil, binding: RefreshBinding, policy: SessionPolicy,
-    now: Int64
+    origin: RequestOrigin = .user, now: Int64
   ) {
     self.session = session
     self.counter = counter
     self.keyID = keyID
     self.binding = binding
     self.policy = policy
+    self.origin = origin.with(device: keyID)
     self.now = now
   }
 }

@@ -6,13 +6,18 @@ package struct AnonymousSignUp: Sendable, Equatable {
   package var session: UUID
   package var userMetadata: JSONValue
   package var keyID: [UInt8]?
+  package var origin: RequestOrigin
   package var now: Int64
 
-  package init(user: UUID, session: UUID, userMetadata: JSONValue, keyID: [UInt8]? = nil, now: Int64) {
+  package init(
+    user: UUID, session: UUID, userMetadata: JSONValue, keyID: [UInt8]? = nil,
+    origin: RequestOrigin = .user, now: Int64
+  ) {
     self.user = user
     self.session = session
     self.userMetadata = userMetadata
     self.keyID = keyID
+    self.origin = origin.with(device: keyID)
     self.now = now
   }
 }
@@ -26,11 +31,12 @@ package struct IdentitySignIn: Sendable, Equatable {
   package var session: UUID
   package var policy: SignInPolicy
   package var keyID: [UInt8]?
+  package var origin: RequestOrigin
   package var now: Int64
 
   package init(
     _ assertion: IdentityAssertion, user: UUID, identity: UUID, session: UUID, policy: SignInPolicy,
-    keyID: [UInt8]? = nil, now: Int64
+    keyID: [UInt8]? = nil, origin: RequestOrigin = .user, now: Int64
   ) {
     self.assertion = assertion
     self.user = user
@@ -38,6 +44,7 @@ package struct IdentitySignIn: Sendable, Equatable {
     self.session = session
     self.policy = policy
     self.keyID = keyID
+    self.origin = origin.with(device: keyID)
     self.now = now
   }
 }
@@ -123,17 +130,19 @@ package struct AccountSwitch: Sendable, Equatable {
   package var session: UUID
   package var leaving: LeftBehind
   package var keyID: [UInt8]?
+  package var origin: RequestOrigin
   package var now: Int64
 
   package init(
     ticketHash: [UInt8], bearer: UUID, session: UUID, leaving: LeftBehind = .keep, keyID: [UInt8]? = nil,
-    now: Int64
+    origin: RequestOrigin = .user, now: Int64
   ) {
     self.ticketHash = ticketHash
     self.bearer = bearer
     self.session = session
     self.leaving = leaving
     self.keyID = keyID
+    self.origin = origin.with(device: keyID)
     self.now = now
   }
 }

@@ -11,6 +11,7 @@ package struct AccountEnvironment: Sendable {
   package var appleEvents: any AppleEventStore
   package var webFlows: any WebFlowStore
   package var adminKeys: any AdminKeyStore
+  package var audit: any AuditStore
   /// Apple: an HTTP client in the executable, the simulated Apple ID in `dev` and in tests.
   package var apple: any HTTPHandler
   /// Where it is.
@@ -19,7 +20,8 @@ package struct AccountEnvironment: Sendable {
   package init(
     store: any AccountStore, users: any UserStore, signingKeys: any SigningKeyStore,
     appleTokens: any AppleTokenStore, appleEvents: any AppleEventStore, webFlows: any WebFlowStore,
-    adminKeys: any AdminKeyStore, apple: any HTTPHandler, appleService: AppleIDService = .apple
+    adminKeys: any AdminKeyStore, audit: any AuditStore, apple: any HTTPHandler,
+    appleService: AppleIDService = .apple
   ) {
     self.store = store
     self.users = users
@@ -28,6 +30,7 @@ package struct AccountEnvironment: Sendable {
     self.appleEvents = appleEvents
     self.webFlows = webFlows
     self.adminKeys = adminKeys
+    self.audit = audit
     self.apple = apple
     self.appleService = appleService
   }

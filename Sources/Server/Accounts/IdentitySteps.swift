@@ -19,7 +19,7 @@ struct IdentitySteps: Sendable {
   ///   - stored: called where the identity is in the database, be it another user's.
   func answer(
     _ assertion: IdentityAssertion, linkingTo: UUID? = nil, reauthenticating: UUID? = nil, keyID: [UInt8]?,
-    stored: () async -> Void
+    origin: RequestOrigin, stored: () async -> Void
   ) async throws -> HTTPResponse {
     let auth = service.auth
     let now = service.environment.now()
@@ -27,7 +27,7 @@ struct IdentitySteps: Sendable {
       assertion, user: try service.identifier(), identity: try service.identifier(),
       session: try service.identifier(),
       policy: SignInPolicy(allowsSignUp: auth.signUps, matchesVerifiedEmail: auth.emailMatching),
-      keyID: keyID, now: now)
+      keyID: keyID, origin: origin, now: now)
     let ticket = Base64.encodeURL(service.environment.random(32))
     let expiry = now + Self.ticketLife
     let store = service.ports.store

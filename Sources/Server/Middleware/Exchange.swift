@@ -64,10 +64,13 @@ struct Exchange: Sendable {
 
 /// Where a request comes from.
 enum ClientAddress {
+  /// In the place of one that cannot be read.
+  static let unknown = "unknown"
+
   /// The peer, or, where the peer is a configured proxy, the last address of `X-Forwarded-For` that is none.
   /// Anything that cannot be read ends the walk: what stands before it could be the client's own invention.
   static func of(_ request: HTTPRequest, trusting proxies: [AddressBlock]) -> String {
-    guard let peer = request.peer.flatMap({ IPAddress($0) }) else { return "unknown" }
+    guard let peer = request.peer.flatMap({ IPAddress($0) }) else { return unknown }
     var address = peer
     let isProxy = { (address: IPAddress) in proxies.contains { $0.contains(address) } }
     let hops = request.fields.values("x-forwarded-for").flatMap { $0.split(separator: ",") }

@@ -21,7 +21,8 @@ struct AppleEventStep {
       event)
     if let identity, outcome == .contradicted || outcome == .recorded {
       try AuditRows.write(
-        .appleAccountDeleted, user: identity.userID, reason: outcome.rawValue, now: now, transaction)
+        .appleAccountDeleted, by: .apple, user: identity.userID, reason: outcome.rawValue, now: now,
+        transaction)
     }
     try transaction.enqueue(
       "update apple_events set applied_at = $2, outcome = $3 where jti = $1",
@@ -61,7 +62,7 @@ struct AppleEventStep {
     case .forward(let identity):
       try UserRows.update(identity, transaction)
       try AuditRows.write(
-        .emailForwardingChanged, user: identity.userID, reason: reason, now: now, transaction)
+        .emailForwardingChanged, by: .apple, user: identity.userID, reason: reason, now: now, transaction)
       return .forwarding
     case .revoke(let identity):
       try AccountSessionRows.endAll(of: identity.userID, transaction)
@@ -69,7 +70,8 @@ struct AppleEventStep {
       try UserRows.update(identity, transaction)
       try transaction.enqueue(
         "delete from apple_tokens where identity = $1", [SQLValue(identity.id)])
-      try AuditRows.write(.identityRevoked, user: identity.userID, reason: reason, now: now, transaction)
+      try AuditRows.write(
+        .identityRevoked, by: .apple, user: identity.userID, reason: reason, now: now, transaction)
       return .revoked
     }
   }

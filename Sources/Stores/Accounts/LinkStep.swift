@@ -26,14 +26,16 @@ struct LinkStep {
       try UserRows.update(user, transaction)
       let session = SignInStep.session(signIn, of: user.id, authTime: authTime)
       try AuditRows.write(
-        .identityLinked, user: user.id, session: session.id, reason: assertion.provider, now: now, transaction
+        .identityLinked, by: signIn.origin, user: user.id, session: session.id, reason: assertion.provider,
+        now: now, transaction
       )
       return try replace(
         open.session, by: OpenSession(user: user.with(identity), session: session), facts.token)
     case .reopen(let open, let identity):
       let entered = try SignInStep.enter(open.user, by: identity, signIn, transaction)
       try AuditRows.write(
-        .login, user: open.user.id, session: entered.session.id, reason: "linked before", now: now,
+        .login, by: signIn.origin, user: open.user.id, session: entered.session.id, reason: "linked before",
+        now: now,
         transaction)
       return try replace(open.session, by: entered, facts.token)
     case .conflict(let other):
@@ -63,7 +65,8 @@ struct LinkStep {
       session.acknowledgedAt = session.acknowledgedAt ?? now
       try AccountSessionRows.update(session, transaction)
       try AuditRows.write(
-        .login, user: open.user.id, session: session.id, reason: "reauthenticated", now: now, transaction)
+        .login, by: signIn.origin, user: open.user.id, session: session.id, reason: "reauthenticated",
+        now: now, transaction)
       try IdentityTokenRows.consume(
         assertion, facts.token, .reauthenticate, session: session.id, bearer: bearer, now: now, transaction)
       return OpenSession(user: entered.user, session: session)

@@ -23,7 +23,8 @@ struct RefreshStep {
     case .rotate(let counter, let key):
       if key != nil, open.session.keyID != nil {
         try AuditRows.write(
-          .sessionMoved, user: open.user.id, session: open.session.id, reason: "refreshed with another key",
+          .sessionMoved, by: refresh.origin, user: open.user.id, session: open.session.id,
+          reason: "refreshed with another key",
           now: refresh.now, transaction)
       }
       open.session.counter = counter
@@ -48,11 +49,19 @@ struct RefreshStep {
   }
 
   private func note(_ refusal: RefreshRefusal, _ open: OpenSession) throws {
-    guard case .reused(let endsFamily) = refusal, open.session.successor == nil else { return }
+    guard case .reused(let endsFamily) = refusal else { return }
     if endsFamily { try AccountSessionRows.end(open.session.id, of: open.user.id, transaction) }
+    let reason =
+      if endsFamily {
+        "refresh token reused: session ended"
+      } else if open.session.successor == nil {
+        "refresh token reused: session kept"
+      } else {
+        "refresh token of a retired session reused"
+      }
     try AuditRows.write(
-      .tokenRevoked, user: open.user.id, session: open.session.id,
-      reason: endsFamily ? "refresh token reused: session ended" : "refresh token reused: session kept",
+      .tokenRevoked, by: refresh.origin, user: open.user.id, session: open.session.id,
+      result: .refused, reason: reason,
       now: refresh.now, transaction)
   }
 }

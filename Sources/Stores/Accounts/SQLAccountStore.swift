@@ -26,7 +26,8 @@ package struct SQLAccountStore: AccountStore {
       }
       try AccountSessionRows.insert(session, transaction)
       try AuditRows.write(
-        .userSignedUp, user: user.id, session: session.id, reason: "anonymous", now: newcomer.now, transaction
+        .userSignedUp, by: newcomer.origin, user: user.id, session: session.id, reason: "anonymous",
+        now: newcomer.now, transaction
       )
       return OpenSession(user: user, session: session)
     }
@@ -70,7 +71,9 @@ package struct SQLAccountStore: AccountStore {
     return open
   }
 
-  package func signOut(_ session: UUID, _ scope: SignOutScope, now: Int64) async throws -> Bool {
+  package func signOut(
+    _ session: UUID, _ scope: SignOutScope, by origin: RequestOrigin, now: Int64
+  ) async throws -> Bool {
     try await database.accountStep { transaction in
       guard let owner = try AccountSessionRows.userID(session, transaction),
         try !UserRows.lock([owner], transaction).isEmpty,
@@ -85,7 +88,7 @@ package struct SQLAccountStore: AccountStore {
           "delete from sessions where user_id = $1 and id <> $2", [SQLValue(owner), SQLValue(session)])
       }
       try AuditRows.write(
-        .logout, user: owner, session: session, reason: scope.rawValue, now: now, transaction)
+        .logout, by: origin, user: owner, session: session, reason: scope.rawValue, now: now, transaction)
       return true
     }
   }

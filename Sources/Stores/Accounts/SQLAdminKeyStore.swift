@@ -4,24 +4,35 @@ package import SQL
 /// Operators' keys in a database.
 package struct SQLAdminKeyStore: AdminKeyStore {
   private let database: Database
+  private let act: OperatorAct?
 
-  /// - Parameter database: migrated to `Schema`.
-  package init(_ database: Database) {
+  /// - Parameters:
+  ///   - database: migrated to `Schema`.
+  ///   - act: whose changes these are; without it they are not written to the audit log.
+  package init(_ database: Database, _ act: OperatorAct? = nil) {
     self.database = database
+    self.act = act
   }
 
   package func createAdminKey(name: String, hash: [UInt8], now: Int64) async throws -> Bool {
     try await database.write { transaction in
-      try transaction.execute(
+      let made = try transaction.execute(
         """
         insert into admin_keys (name, hash, created_at) values ($1, $2, $3) on conflict (name) do nothing
-        """, [.text(name), .blob(hash), .integer(now)]) > 0
+        """, [.text(name), .blob(hash), .integer(now)])
+      guard made > 0 else { return false }
+      try act?.write(.adminKeyCreated, reason: name, transaction)
+      return true
     }
   }
 
   package func revokeAdminKey(name: String) async throws -> Bool {
     try await database.write { transaction in
-      try transaction.execute("delete from admin_keys where name = $1", [.text(name)]) > 0
+      guard try transaction.execute("delete from admin_keys where name = $1", [.text(name)]) > 0 else {
+        return false
+      }
+      try act?.write(.adminKeyRevoked, reason: name, transaction)
+      return true
     }
   }
 

@@ -4,10 +4,14 @@ package import SQL
 /// Signing keys and the secrets of refresh tokens in a database that all nodes share.
 package struct SQLSigningKeyStore: SigningKeyStore {
   private let database: Database
+  private let origin: RequestOrigin
 
-  /// - Parameter database: migrated to `Schema`.
-  package init(_ database: Database) {
+  /// - Parameters:
+  ///   - database: migrated to `Schema`.
+  ///   - origin: who rotates.
+  package init(_ database: Database, by origin: RequestOrigin = .server) {
     self.database = database
+    self.origin = origin
   }
 
   package func signingKeys(fresh: StoredSigningKey, now: Int64) async throws -> [StoredSigningKey] {
@@ -34,6 +38,8 @@ package struct SQLSigningKeyStore: SigningKeyStore {
       try transaction.execute(
         "update signing_keys set published_until = $2 where kid = $1", [.text(newest), .integer(keepUntil)])
       try Self.insert(next, transaction)
+      try AuditRows.write(
+        .signingKeyRotated, by: origin, user: nil, reason: next.kid, now: now, transaction)
       return true
     }
   }

@@ -26,7 +26,7 @@ package struct SQLUserStore: UserStore {
     }
   }
 
-  package func create(_ user: User) async throws -> UserCreation {
+  package func create(_ user: User, by origin: RequestOrigin) async throws -> UserCreation {
     try await database.accountStep { transaction in
       var user = user
       user.identities = []
@@ -37,13 +37,13 @@ package struct SQLUserStore: UserStore {
       }
       guard try UserRows.insert(user, transaction) else { return .idTaken }
       try AuditRows.write(
-        .userSignedUp, user: user.id, reason: "by an operator", now: user.createdAt, transaction)
+        .userSignedUp, by: origin, user: user.id, reason: "by an operator", now: user.createdAt, transaction)
       return .created(user)
     }
   }
 
   package func update(
-    _ id: UUID, _ change: UserChange, now: Int64
+    _ id: UUID, _ change: UserChange, by origin: RequestOrigin, now: Int64
   ) async throws -> Result<User, UserChangeRefusal>? {
     try await database.accountStep { transaction in
       if let email = change.email { try transaction.lock(names: [IdentityTokenRows.address(email)]) }
@@ -51,7 +51,7 @@ package struct SQLUserStore: UserStore {
       do {
         let changed = try Self.apply(change, to: user, now: now, transaction)
         try UserRows.update(changed, transaction)
-        try Self.note(change, id, now: now, transaction)
+        try Self.note(change, id, by: origin, now: now, transaction)
         return .success(changed)
       } catch let refusal as UserChangeRefusal {
         return .failure(refusal)
@@ -59,8 +59,8 @@ package struct SQLUserStore: UserStore {
     }
   }
 
-  package func delete(_ id: UUID, now: Int64) async throws -> Bool {
-    try await database.accountStep { try UserRows.delete(id, reason: nil, now: now, $0) }
+  package func delete(_ id: UUID, by origin: RequestOrigin, now: Int64) async throws -> Bool {
+    try await database.accountStep { try UserRows.delete(id, by: origin, reason: nil, now: now, $0) }
   }
 
   package func removeIdle(
@@ -79,7 +79,9 @@ package struct SQLUserStore: UserStore {
     return IdleRemoval(removed: removed, next: found.count < limit ? nil : found.last)
   }
 
-  package func unlink(_ identity: UUID, of user: UUID, now: Int64) async throws -> UnlinkOutcome {
+  package func unlink(
+    _ identity: UUID, of user: UUID, by origin: RequestOrigin, now: Int64
+  ) async throws -> UnlinkOutcome {
     try await database.accountStep { transaction in
       guard let owner = try UserRows.user(user, locked: true, transaction),
         let unlinked = owner.identities.first(where: { $0.id == identity })
@@ -87,7 +89,7 @@ package struct SQLUserStore: UserStore {
       guard owner.identities.count > 1 else { return .lastIdentity }
       try transaction.execute("delete from identities where id = $1", [SQLValue(identity)])
       try UserRows.update(Profile.updated(owner, unlinking: unlinked, now: now), transaction)
-      try AuditRows.write(.identityUnlinked, user: user, now: now, transaction)
+      try AuditRows.write(.identityUnlinked, by: origin, user: user, now: now, transaction)
       return .unlinked
     }
   }
@@ -121,14 +123,14 @@ package struct SQLUserStore: UserStore {
   }
 
   private static func note(
-    _ change: UserChange, _ id: UUID, now: Int64, _ transaction: Transaction
+    _ change: UserChange, _ id: UUID, by origin: RequestOrigin, now: Int64, _ transaction: Transaction
   ) throws {
-    var action = AuditRows.Action.userModified
+    var action = AuditAction.userModified
     if let bannedUntil = change.bannedUntil {
       action = bannedUntil.map { $0 > now } == true ? .userBanned : .userUnbanned
       // Also where a device's session token stands for the user (RULES §1.8).
       if action == .userBanned { try UserRows.endDeviceTokens(of: id, transaction) }
     }
-    try AuditRows.write(action, user: id, now: now, transaction)
+    try AuditRows.write(action, by: origin, user: id, now: now, transaction)
   }
 }

@@ -28,7 +28,8 @@ struct SignInStep {
       try UserRows.insert(identity, transaction)
       try UserRows.update(adopted, transaction)
       try AuditRows.write(
-        .identityLinked, user: user.id, session: signIn.session, reason: "matched by verified address",
+        .identityLinked, by: signIn.origin, user: user.id, session: signIn.session,
+        reason: "matched by verified address",
         now: now, transaction)
       return try finish(open(adopted, with: identity), token, .login)
     case .signUp:
@@ -61,11 +62,12 @@ struct SignInStep {
   }
 
   private func finish(
-    _ open: OpenSession, _ token: TokenFacts, _ action: AuditRows.Action
+    _ open: OpenSession, _ token: TokenFacts, _ action: AuditAction
   ) throws -> OpenSession {
     try AccountSessionRows.insert(open.session, transaction)
     try AuditRows.write(
-      action, user: open.user.id, session: open.session.id, reason: assertion.provider, now: now, transaction)
+      action, by: signIn.origin, user: open.user.id, session: open.session.id, reason: assertion.provider,
+      now: now, transaction)
     try IdentityTokenRows.consume(
       assertion, token, .signIn, session: open.session.id, now: now, transaction)
     return open

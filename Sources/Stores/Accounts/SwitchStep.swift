@@ -37,8 +37,11 @@ struct SwitchStep {
       try AccountSessionRows.insert(session, transaction)
       try SwitchTicketRows.use(ticket.hash, opened: session.id, now: change.now, transaction)
       try AuditRows.write(
-        .login, user: user.id, session: session.id, reason: "switched", now: change.now, transaction)
-      if let discarded { try UserRows.delete(discarded, reason: "discarded", now: change.now, transaction) }
+        .login, by: change.origin, user: user.id, session: session.id, reason: "switched", now: change.now,
+        transaction)
+      if let discarded {
+        try UserRows.delete(discarded, by: change.origin, reason: "discarded", now: change.now, transaction)
+      }
       return OpenSession(user: user, session: session)
     }
   }

@@ -161,11 +161,11 @@ extension UserRows {
 
   /// Deletes the user with everything that hangs on it; false where there is none.
   @discardableResult static func delete(
-    _ id: UUID, reason: String?, now: Int64, _ transaction: Transaction
+    _ id: UUID, by origin: RequestOrigin = .server, reason: String?, now: Int64, _ transaction: Transaction
   ) throws -> Bool {
     guard try transaction.execute("delete from users where id = $1", [SQLValue(id)]) > 0 else { return false }
     try endDeviceTokens(of: id, transaction)
-    try AuditRows.write(.userDeleted, user: id, reason: reason, now: now, transaction)
+    try AuditRows.write(.userDeleted, by: origin, user: id, reason: reason, now: now, transaction)
     return true
   }
 

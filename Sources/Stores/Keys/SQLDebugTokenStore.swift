@@ -1,28 +1,40 @@
+import Accounts
 import Admission
 package import SQL
 
 /// Debug tokens in a database.
 package struct SQLDebugTokenStore: DebugTokenStore {
   private let database: Database
+  private let act: OperatorAct?
 
-  /// - Parameter database: migrated to `Schema`.
-  package init(_ database: Database) {
+  /// - Parameters:
+  ///   - database: migrated to `Schema`.
+  ///   - act: whose changes these are; without it they are not written to the audit log.
+  package init(_ database: Database, _ act: OperatorAct? = nil) {
     self.database = database
+    self.act = act
   }
 
   package func createDebugToken(name: String, hash: [UInt8], expiry: Int64, now: Int64) async throws -> Bool {
     try await database.write { transaction in
-      try transaction.execute(
+      let made = try transaction.execute(
         """
         insert into debug_tokens (name, hash, expiry, created_at) values ($1, $2, $3, $4)
         on conflict (name) do nothing
-        """, [.text(name), .blob(hash), .integer(expiry), .integer(now)]) > 0
+        """, [.text(name), .blob(hash), .integer(expiry), .integer(now)])
+      guard made > 0 else { return false }
+      try act?.write(.debugTokenCreated, reason: name, transaction)
+      return true
     }
   }
 
   package func revokeDebugToken(name: String) async throws -> Bool {
     try await database.write { transaction in
-      try transaction.execute("delete from debug_tokens where name = $1", [.text(name)]) > 0
+      guard try transaction.execute("delete from debug_tokens where name = $1", [.text(name)]) > 0 else {
+        return false
+      }
+      try act?.write(.debugTokenRevoked, reason: name, transaction)
+      return true
     }
   }
 

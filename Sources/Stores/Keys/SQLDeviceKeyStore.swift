@@ -1,3 +1,4 @@
+import Accounts
 import Admission
 package import AppAttest
 package import SQL
@@ -5,10 +6,14 @@ package import SQL
 /// Registered keys in a database.
 package struct SQLDeviceKeyStore: DeviceKeyStore {
   private let database: Database
+  private let act: OperatorAct?
 
-  /// - Parameter database: migrated to `Schema`.
-  package init(_ database: Database) {
+  /// - Parameters:
+  ///   - database: migrated to `Schema`.
+  ///   - act: whose changes these are; without it they are not written to the audit log.
+  package init(_ database: Database, _ act: OperatorAct? = nil) {
     self.database = database
+    self.act = act
   }
 
   package func register(
@@ -46,6 +51,7 @@ package struct SQLDeviceKeyStore: DeviceKeyStore {
       try transaction.execute(
         "delete from session_tokens where device = (select id from device_keys where key_id = $1)",
         [.blob(keyID)])
+      try act?.write(.deviceKeyRevoked, device: keyID, transaction)
       return true
     }
   }
@@ -53,11 +59,14 @@ package struct SQLDeviceKeyStore: DeviceKeyStore {
   package func setBanned(_ banned: Bool, _ keyID: [UInt8]) async throws -> Bool {
     let status: DeviceState.Status = banned ? .banned : .live
     return try await database.write { transaction in
-      try transaction.execute(
+      let changed = try transaction.execute(
         "update device_keys set status = $1 where key_id = $2 and status <> $3",
         [
           .integer(status.rawValue), .blob(keyID), .integer(DeviceState.Status.revoked.rawValue),
-        ]) > 0
+        ])
+      guard changed > 0 else { return false }
+      try act?.write(banned ? .deviceKeyBanned : .deviceKeyUnbanned, device: keyID, transaction)
+      return true
     }
   }
 

@@ -10,6 +10,7 @@ package enum Schema {
     Migration(version: 4, name: "accounts", sql: accounts, postgreSQL: accountsOnPostgreSQL),
     Migration(version: 5, name: "sealed refresh secrets", sql: sealedRefreshSecrets),
     Migration(version: 6, name: "apple events", sql: appleEvents),
+    Migration(version: 7, name: "audit origins", sql: auditOrigins),
   ]
 
   /// Brings the database to this program's schema; the versions that were applied.

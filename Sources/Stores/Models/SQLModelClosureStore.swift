@@ -1,13 +1,18 @@
+import Accounts
 package import Admission
 package import SQL
 
 /// Closed models in a database. The ledger closes them, in the step that settles the call.
 package struct SQLModelClosureStore: ModelClosureStore {
   private let database: Database
+  private let act: OperatorAct?
 
-  /// - Parameter database: migrated to `Schema`.
-  package init(_ database: Database) {
+  /// - Parameters:
+  ///   - database: migrated to `Schema`.
+  ///   - act: whose changes these are; without it they are not written to the audit log.
+  package init(_ database: Database, _ act: OperatorAct? = nil) {
     self.database = database
+    self.act = act
   }
 
   package func closures() async throws -> [ModelClosure] {
@@ -24,9 +29,12 @@ package struct SQLModelClosureStore: ModelClosureStore {
 
   package func reopen(_ model: ProviderModel) async throws -> Bool {
     try await database.write { transaction in
-      try transaction.execute(
+      let opened = try transaction.execute(
         "delete from closed_models where provider = $1 and model = $2",
-        [.text(model.provider), .text(model.name)]) > 0
+        [.text(model.provider), .text(model.name)])
+      guard opened > 0 else { return false }
+      try act?.write(.modelReopened, reason: "\(model.provider)/\(model.name)", transaction)
+      return true
     }
   }
 }

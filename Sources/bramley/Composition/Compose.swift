@@ -79,7 +79,8 @@ struct Compose: Sendable {
         store: SQLAccountStore(database), users: SQLUserStore(database),
         signingKeys: SQLSigningKeyStore(database), appleTokens: SQLAppleTokenStore(database),
         appleEvents: SQLAppleEventStore(database),
-        webFlows: SQLWebFlowStore(database), adminKeys: SQLAdminKeyStore(database), apple: apple,
+        webFlows: SQLWebFlowStore(database), adminKeys: SQLAdminKeyStore(database),
+        audit: SQLAuditStore(database), apple: apple,
         appleService: appleService),
       isReady: { [database] in await database.isReady() },
       upstream: upstream)

@@ -7,7 +7,7 @@ import HTTPMessages
 /// A database of accounts that answers nothing.
 struct BrokenAccounts: AccountStore, UserStore, SigningKeyStore, AppleTokenStore, AppleEventStore,
   WebFlowStore,
-  AdminKeyStore
+  AdminKeyStore, AuditStore
 {
   struct Down: Error {}
 
@@ -16,7 +16,7 @@ struct BrokenAccounts: AccountStore, UserStore, SigningKeyStore, AppleTokenStore
     return AccountEnvironment(
       store: broken, users: broken, signingKeys: broken, appleTokens: broken, appleEvents: broken,
       webFlows: broken,
-      adminKeys: broken, apple: Handler { _ in HTTPResponse(status: 500) })
+      adminKeys: broken, audit: broken, apple: Handler { _ in HTTPResponse(status: 500) })
   }
 
   func signUp(_ newcomer: AnonymousSignUp) async throws -> OpenSession { throw Down() }
@@ -28,19 +28,23 @@ struct BrokenAccounts: AccountStore, UserStore, SigningKeyStore, AppleTokenStore
   func `switch`(_ change: AccountSwitch) async throws -> Result<OpenSession, SignInRefusal> { throw Down() }
   func refresh(_ refresh: Refresh) async throws -> RefreshOutcome { throw Down() }
   func session(_ id: UUID, now: Int64) async throws -> OpenSession? { throw Down() }
-  func signOut(_ session: UUID, _ scope: SignOutScope, now: Int64) async throws -> Bool { throw Down() }
+  func signOut(
+    _ session: UUID, _ scope: SignOutScope, by origin: RequestOrigin, now: Int64
+  ) async throws -> Bool { throw Down() }
 
   func user(_ id: UUID) async throws -> User? { throw Down() }
   func users(offset: Int64, limit: Int64) async throws -> (users: [User], total: Int64) { throw Down() }
-  func create(_ user: User) async throws -> UserCreation { throw Down() }
+  func create(_ user: User, by origin: RequestOrigin) async throws -> UserCreation { throw Down() }
   func update(
-    _ id: UUID, _ change: UserChange, now: Int64
+    _ id: UUID, _ change: UserChange, by origin: RequestOrigin, now: Int64
   ) async throws -> Result<User, UserChangeRefusal>? { throw Down() }
-  func delete(_ id: UUID, now: Int64) async throws -> Bool { throw Down() }
+  func delete(_ id: UUID, by origin: RequestOrigin, now: Int64) async throws -> Bool { throw Down() }
   func removeIdle(
     since cutoff: Int64, after: UUID?, limit: Int64, now: Int64
   ) async throws -> IdleRemoval { throw Down() }
-  func unlink(_ identity: UUID, of user: UUID, now: Int64) async throws -> UnlinkOutcome { throw Down() }
+  func unlink(
+    _ identity: UUID, of user: UUID, by origin: RequestOrigin, now: Int64
+  ) async throws -> UnlinkOutcome { throw Down() }
 
   func signingKeys(fresh: StoredSigningKey, now: Int64) async throws -> [StoredSigningKey] { throw Down() }
   func rotate(
@@ -77,4 +81,9 @@ struct BrokenAccounts: AccountStore, UserStore, SigningKeyStore, AppleTokenStore
   func revokeAdminKey(name: String) async throws -> Bool { throw Down() }
   func adminKeys() async throws -> [ListedAdminKey] { throw Down() }
   func adminKey(hash: [UInt8]) async throws -> String? { throw Down() }
+
+  func audit(_ filter: AuditFilter, before: Int64?, limit: Int64) async throws -> [AuditEntry] {
+    throw Down()
+  }
+  func forgetAudit(before time: Int64, limit: Int64) async throws -> Int { throw Down() }
 }

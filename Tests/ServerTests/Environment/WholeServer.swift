@@ -82,6 +82,7 @@ final class WholeServer: Sendable {
           signingKeys: SQLSigningKeyStore(database), appleTokens: SQLAppleTokenStore(database),
           appleEvents: SQLAppleEventStore(database),
           webFlows: SQLWebFlowStore(database), adminKeys: SQLAdminKeyStore(database),
+          audit: SQLAuditStore(database),
           apple: Handler { request in
             guard let apple else { throw HTTPClientError.connect }
             return try await apple(request)

@@ -19,7 +19,7 @@ struct IdentityRoute: Endpoint {
     if bearer.user.identities.count <= 1 { throw Failure.lastIdentity }
     try bearer.requireFresh(maximumAge: service.auth.stepUpMaximumAge, now: now)
     let outcome = try await storage {
-      try await service.ports.users.unlink(identity, of: bearer.user.id, now: now)
+      try await service.ports.users.unlink(identity, of: bearer.user.id, by: exchange.origin(), now: now)
     }
     switch outcome {
     case .unlinked: return .json(.object([]))

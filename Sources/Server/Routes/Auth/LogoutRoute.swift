@@ -20,7 +20,7 @@ struct LogoutRoute: Endpoint {
     // the session that it was asked with.
     if scope == .others { try bearer.requireFresh(maximumAge: service.auth.stepUpMaximumAge, now: now) }
     let isEnded = try await storage {
-      try await service.ports.store.signOut(bearer.session.id, scope, now: now)
+      try await service.ports.store.signOut(bearer.session.id, scope, by: exchange.origin(), now: now)
     }
     guard isEnded else { throw Failure.sessionNotFound }
     return HTTPResponse(status: 204)

@@ -50,7 +50,7 @@ struct RefreshGrant: Sendable {
     let now = service.environment.now()
     let refresh = Refresh(
       session: token.session, counter: token.counter, keyID: keyID, binding: service.auth.bindRefresh,
-      policy: service.policy, now: now)
+      policy: service.policy, origin: exchange.origin(), now: now)
     switch try await service.ports.store.refresh(refresh) {
     case .refreshed(let open): return try await service.answer(open, now: now)
     case .refused(let refusal):

@@ -26,7 +26,7 @@ struct SignUpRoute: Endpoint {
     let now = service.environment.now()
     let newcomer = AnonymousSignUp(
       user: try service.identifier(), session: try service.identifier(), userMetadata: metadata,
-      keyID: keyID, now: now)
+      keyID: keyID, origin: exchange.origin(), now: now)
     let open = try await storage { try await service.ports.store.signUp(newcomer) }
     return try await service.answer(open, now: now)
   }

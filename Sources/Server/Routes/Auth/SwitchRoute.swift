@@ -26,7 +26,7 @@ struct SwitchRoute: Endpoint {
     let now = service.environment.now()
     let change = AccountSwitch(
       ticketHash: SHA256.hash(ticket), bearer: bearer, session: try service.identifier(), leaving: leaving,
-      keyID: keyID, now: now)
+      keyID: keyID, origin: exchange.origin(), now: now)
     switch try await storage({ try await service.ports.store.switch(change) }) {
     case .success(let open): return try await service.answer(open, now: now)
     case .failure(.tokenUsed), .failure(.challengeInvalid):

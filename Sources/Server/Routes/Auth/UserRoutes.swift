@@ -34,7 +34,9 @@ struct UserChangeRoute: Endpoint {
     guard let data = try body.object("data") else { return .json(bearer.user.json) }
     let change = UserChange(userMetadata: data)
     let now = service.environment.now()
-    let result = try await storage { try await service.ports.users.update(bearer.user.id, change, now: now) }
+    let result = try await storage {
+      try await service.ports.users.update(bearer.user.id, change, by: exchange.origin(), now: now)
+    }
     switch result {
     case .success(let user)?: return .json(user.json)
     case .failure(let refusal)?: throw Failure.refused(refusal)

@@ -1,6 +1,8 @@
+import Accounts
 import AppAttest
 import Encodings
 import Stores
+import System
 
 /// What the commands share that change one key. A server that runs obeys from its next request on.
 enum ChangeKey {
@@ -23,7 +25,11 @@ enum ChangeKey {
   ) async throws -> ExitCode {
     let operated = try OperatedDatabase(arguments, console)
     try operated.requireDatabase()
-    guard try await operated.open({ try await change(SQLDeviceKeyStore($0)) }) else {
+    guard
+      try await operated.open({
+        try await change(SQLDeviceKeyStore($0, OperatorAct(.command, now: WallClock.milliseconds)))
+      })
+    else {
       throw CommandFailure(message: refused)
     }
     return .success

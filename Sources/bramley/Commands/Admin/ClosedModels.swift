@@ -1,6 +1,8 @@
+import Accounts
 import Admission
 import Encodings
 import Stores
+import System
 
 /// `bramley admin models list`
 struct ListClosedModels: Command {
@@ -58,7 +60,8 @@ struct ReopenModel: Command {
   func run(_ console: Console) async throws -> ExitCode {
     let operated = try OperatedDatabase(arguments, console)
     try operated.requireDatabase()
-    guard try await operated.open({ try await SQLModelClosureStore($0).reopen(model) }) else {
+    let act = OperatorAct(.command, now: WallClock.milliseconds)
+    guard try await operated.open({ try await SQLModelClosureStore($0, act).reopen(model) }) else {
       throw CommandFailure(message: "\(model.provider)/\(model.name) is not closed")
     }
     return .success

@@ -1,6 +1,7 @@
 import Accounts
 import Server
 import Stores
+import System
 
 /// What the commands of `keys admin` share.
 enum AdminKeyCommand {
@@ -9,6 +10,7 @@ enum AdminKeyCommand {
     _ arguments: ParsedArguments, _ console: Console,
     _ body: (any AdminKeyStore) async throws -> Result
   ) async throws -> Result {
-    try await OperatedDatabase(arguments, console).open { try await body(SQLAdminKeyStore($0)) }
+    let act = OperatorAct(.command, now: WallClock.milliseconds)
+    return try await OperatedDatabase(arguments, console).open { try await body(SQLAdminKeyStore($0, act)) }
   }
 }

@@ -1,6 +1,8 @@
+import Accounts
 import Admission
 import Server
 import Stores
+import System
 
 /// The database that the commands of `keys debug` work on.
 enum DebugKeyStore {
@@ -10,6 +12,7 @@ enum DebugKeyStore {
     _ body: (any DebugTokenStore, Configuration) async throws -> Result
   ) async throws -> Result {
     let operated = try OperatedDatabase(arguments, console)
-    return try await operated.open { try await body(SQLDebugTokenStore($0), operated.configuration) }
+    let act = OperatorAct(.command, now: WallClock.milliseconds)
+    return try await operated.open { try await body(SQLDebugTokenStore($0, act), operated.configuration) }
   }
 }

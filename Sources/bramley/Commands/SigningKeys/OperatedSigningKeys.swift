@@ -1,3 +1,4 @@
+import Accounts
 import Server
 import Stores
 
@@ -11,7 +12,7 @@ enum OperatedSigningKeys {
     let auth = operated.configuration.auth ?? Configuration.Auth()
     return try await operated.open { database in
       do {
-        return try await body(SigningKeys(SQLSigningKeyStore(database), auth))
+        return try await body(SigningKeys(SQLSigningKeyStore(database, by: .command), auth))
       } catch let failure as Failure {
         throw CommandFailure(
           message: "the signing keys cannot be read (\(failure.diagnosis ?? failure.message)); "

@@ -37,7 +37,9 @@ struct UserUpdateRoute: Endpoint {
       userMetadata: facts.userMetadata, appMetadata: facts.appMetadata,
       bannedUntil: facts.ban.map { $0.end(now: now) }, email: facts.email,
       confirmsEmail: facts.isEmailConfirmed)
-    let result = try await storage { try await service.ports.users.update(id, change, now: now) }
+    let result = try await storage {
+      try await service.ports.users.update(id, change, by: exchange.origin(.operator(key: name)), now: now)
+    }
     switch result {
     case .success(let user)?:
       service.log.info("user_updated", by: name, user: id, exchange)
@@ -74,7 +76,9 @@ struct UserCreateRoute: Endpoint {
       appMetadata: Metadata.object(facts.appMetadata ?? .object([])), userMetadata: metadata, createdAt: now,
       updatedAt: now, bannedUntil: facts.ban?.end(now: now))
     guard user.fitsToken else { throw Failure.tokenTooLarge }
-    switch try await storage({ try await service.ports.users.create(user) }) {
+    switch try await storage({
+      try await service.ports.users.create(user, by: exchange.origin(.operator(key: name)))
+    }) {
     case .created(let user):
       service.log.info("user_created", by: name, user: id, exchange)
       return .json(user.json)
@@ -99,7 +103,11 @@ struct UserDeleteRoute: Endpoint {
       throw Failure.validation("Users are deleted for good: should_soft_delete must be false")
     }
     let now = service.environment.now()
-    guard try await storage({ try await service.ports.users.delete(id, now: now) }) else {
+    guard
+      try await storage({
+        try await service.ports.users.delete(id, by: exchange.origin(.operator(key: name)), now: now)
+      })
+    else {
       throw Failure.userNotFound
     }
     service.log.info("user_deleted", by: name, user: id, exchange)

@@ -32,7 +32,7 @@ struct CodeGrant: Sendable {
     var assertion = completed.assertion
     assertion.requestHash = SHA256.hash(body.octets)
     return try await IdentitySteps(service: service).answer(
-      assertion, linkingTo: flow.linking, keyID: keyID,
+      assertion, linkingTo: flow.linking, keyID: keyID, origin: exchange.origin(),
       stored: { await apple.exchange.keep(completed.token) })
   }
 }

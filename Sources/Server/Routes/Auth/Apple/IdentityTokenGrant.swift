@@ -37,7 +37,7 @@ struct IdentityTokenGrant: Sendable {
     let response = try await steps.answer(
       assertion, linkingTo: asked.purpose == .link ? bearer?.session.id : nil,
       reauthenticating: asked.purpose == .reauthenticate ? bearer?.session.id : nil, keyID: keyID,
-      stored: { await apple.exchange.keep(sealed) })
+      origin: exchange.origin(), stored: { await apple.exchange.keep(sealed) })
     return response
   }
 
