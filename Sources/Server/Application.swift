@@ -9,6 +9,8 @@ struct Application {
   let jobs: [Job]
   let metrics: Metrics
   let log: ApplicationLog
+  /// Every provider, by its name.
+  let targets: [String: ProviderTarget]
 
   init(_ environment: Environment) throws(TimeZoneError) {
     let configuration = environment.configuration
@@ -16,14 +18,17 @@ struct Application {
     let zone =
       configuration.timeZone == "UTC"
       ? TimeZoneRules.utc : try TimeZoneRules(name: configuration.timeZone, tzif: environment.zone)
-    let providers = Self.providerPaths(configuration)
+    let configured = configuration.providers.compactMap { ProviderTarget($0) }
+    let targets = Dictionary(
+      configured.map { ($0.provider.name, $0) }, uniquingKeysWith: { first, _ in first })
+    let providers = configured.flatMap { target in target.provider.paths.map { (target, $0) } }
     let metrics = Metrics(
       routes: [
         AttestTargets.challenge, AttestTargets.keys, AttestTargets.token, AttestTargets.quota,
         AttestTargets.probe, "/health",
         "/ready", "none",
       ]
-        + AccountRoutes.paths + providers.map(\.route),
+        + AccountRoutes.paths + Set(providers.map { $0.path($1.path) }).sorted(),
       droppedLogLines: environment.droppedLogLines)
     let log = ApplicationLog(environment)
     let challenges = ChallengeKeys(environment)
@@ -35,7 +40,6 @@ struct Application {
       environment: environment, plan: ChargePlan(configuration: configuration, zone: zone),
       expectation: attest.expectation, keys: keys, owed: owed, metrics: metrics, log: log)
     let live = LiveReservations(environment.ledger)
-    let health = ProviderHealth()
     let hour: Int64 = 3_600_000_000_000
     var accounts: AccountService?
     if let auth = configuration.auth, let ports = environment.accounts {
@@ -64,32 +68,21 @@ struct Application {
         environment: environment, challenges: challenges, verifier: verifier, admitter: admitter),
       TokenRoute(
         environment: environment, challenges: challenges, verifier: verifier, admitter: admitter,
-        routes: configuration.anthropic?.policy == .session ? providers.map(\.route) : [],
+        routes: Set(providers.filter { $0.0.policy == .session }.map { $0.path($1.path) }).sorted(),
         bearers: accounts?.bearers),
     ]
-    if let target = configuration.anthropic.flatMap({ ProviderTarget($0) }) {
-      let gate = ProviderGate(
-        environment: environment, challenges: challenges, verifier: verifier, admitter: admitter, live: live,
-        bearers: accounts?.bearers)
-      for paths in providers {
-        endpoints.append(
-          ProviderRoute(
-            path: paths.route, providerPath: paths.provider, target: target, gate: gate, health: health))
-      }
-    }
+    let gate = ProviderGate(
+      environment: environment, challenges: challenges, verifier: verifier, admitter: admitter, live: live,
+      bearers: accounts?.bearers)
+    endpoints += providers.map { ProviderRoute(providerPath: $1, target: $0, gate: gate) }
     if let accounts { endpoints += AccountRoutes(service: accounts).all }
     self.endpoints = endpoints
     self.metrics = metrics
     self.log = log
+    self.targets = targets
     jobs =
       Jobs(
         environment: environment, challenges: challenges, live: live, owed: owed, metrics: metrics, log: log
       ).all + (accounts.map { AccountJobs(service: $0).all } ?? [])
-  }
-
-  /// The routes of providers, each with its path there.
-  private static func providerPaths(_ configuration: Configuration) -> [(route: String, provider: String)] {
-    guard configuration.anthropic != nil else { return [] }
-    return ["/v1/messages", "/v1/messages/count_tokens"].map { ("/ai/anthropic" + $0, $0) }
   }
 }

@@ -54,6 +54,28 @@ struct PriceTests {
     #expect(PriceTable.shipped.row(provider: "openai", model: "claude-haiku-4-5", at: 0) == nil)
   }
 
+  @Test("Parts of a unit are paid for, rounded up; what does not fit or is negative has no cost")
+  func units() {
+    let second = UnitPrice(unit: "second", price: 130_000_000_000)
+    #expect(second.cost(microUnits: 3_008_000) == 391_040_000_000)
+    #expect(UnitPrice(unit: "image", price: 1).cost(microUnits: 1) == 1)
+    #expect(UnitPrice(unit: "image", price: 1).cost(microUnits: 1_000_001) == 2)
+    #expect(second.cost(microUnits: 0) == 0)
+    #expect(second.cost(microUnits: -1) == nil)
+    #expect(second.cost(microUnits: .max) == nil)
+    #expect(UnitPrice(unit: "image", price: .max).cost(microUnits: .max) == nil)
+    #expect(UnitPrice(unit: "image", price: .max).cost(microUnits: 1_000_000) == .max)
+    #expect(UnitPrice(unit: "image", price: .max).cost(microUnits: 1_000_001) == nil)
+    let row = PriceRow(provider: "fal", model: "fal-ai/flux/schnell", unit: second, source: "test")
+    #expect(row.cost(of: TokenUsage(microUnits: 2_000_000)) == 260_000_000_000)
+    #expect(row.cost(of: TokenUsage(input: 1_000_000, output: 5)) == 0)
+  }
+
+  @Test("A model without a unit's price has no cost for units")
+  func unpricedUnits() throws {
+    #expect(try Self.row("claude-haiku-4-5").cost(of: TokenUsage(input: 1, microUnits: 1)) == nil)
+  }
+
   @Test("Above 100k of input of all classes the whole request is five times as dear")
   func longContext() throws {
     let row = try Self.row("claude-haiku-5-5")

@@ -14,6 +14,10 @@ package struct Anthropic: Provider {
     self.name = name
   }
 
+  package var paths: [ProviderPath] {
+    [ProviderPath(.post, "/v1/messages"), ProviderPath(.post, "/v1/messages/count_tokens")]
+  }
+
   package func prepare(_ request: ProviderRequest) throws(ProviderRefusal) -> PreparedCall {
     let kind = try kind(of: request)
     let fields = try AnthropicFields.forwarded(request.fields, policy: policy)

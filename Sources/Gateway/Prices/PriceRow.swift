@@ -23,6 +23,30 @@ package struct TokenPrices: Sendable, Equatable {
   }
 }
 
+/// What a model costs by something other than tokens: an image, a second of video, a megapixel.
+package struct UnitPrice: Sendable, Equatable {
+  /// What is counted, such as `image`.
+  package var unit: String
+  /// Pico-dollars for one.
+  package var price: Int64
+
+  package init(unit: String, price: Int64) {
+    self.unit = unit
+    self.price = price
+  }
+
+  /// What so many millionths of a unit cost in pico-dollars, rounded up: providers bill parts of a second. nil
+  /// for a negative count or what does not fit.
+  package func cost(microUnits: Int64) -> Int64? {
+    guard microUnits >= 0, price >= 0 else { return nil }
+    let million: Int64 = 1_000_000
+    let (high, low) = microUnits.multipliedFullWidth(by: price)
+    guard high < million / 2 else { return nil }
+    let (quotient, remainder) = million.dividingFullWidth((high, low))
+    return PicoDollars.sum([quotient, remainder == 0 ? 0 : 1])
+  }
+}
+
 /// A model's price and bounds, from an instant on. Without a row there is no request (RULES §5.3).
 package struct PriceRow: Sendable, Equatable {
   /// Other prices for the whole request once its input is longer than the threshold.
@@ -45,6 +69,8 @@ package struct PriceRow: Sendable, Equatable {
   package var aliases: [String]
   package var prices: TokenPrices
   package var longContext: LongContext?
+  /// What the model costs by units, where it is not priced by tokens, or not by them alone.
+  package var unit: UnitPrice?
   /// The most tokens an image can come to.
   package var tokensPerImage: Int64
   /// Tokens that the provider adds for each message and for the request itself.
@@ -65,7 +91,8 @@ package struct PriceRow: Sendable, Equatable {
 
   package init(
     provider: String, model: String, aliases: [String] = [], prices: TokenPrices,
-    longContext: LongContext? = nil, tokensPerImage: Int64 = 4_800, tokensPerMessage: Int64 = 16,
+    longContext: LongContext? = nil, unit: UnitPrice? = nil, tokensPerImage: Int64 = 4_800,
+    tokensPerMessage: Int64 = 16,
     tokensPerTool: Int64 = 64, tokensPerPrompt: Int64 = 1_024, contextSize: Int64, maximumOutput: Int64,
     effectiveFrom: Int64 = 0, source: String
   ) {
@@ -74,6 +101,7 @@ package struct PriceRow: Sendable, Equatable {
     self.aliases = aliases
     self.prices = prices
     self.longContext = longContext
+    self.unit = unit
     self.tokensPerImage = tokensPerImage
     self.tokensPerMessage = tokensPerMessage
     self.tokensPerTool = tokensPerTool
@@ -82,6 +110,17 @@ package struct PriceRow: Sendable, Equatable {
     self.maximumOutput = maximumOutput
     self.effectiveFrom = effectiveFrom
     self.source = source
+  }
+
+  /// A row of a model that is priced by units alone.
+  package init(
+    provider: String, model: String, aliases: [String] = [], unit: UnitPrice, effectiveFrom: Int64 = 0,
+    source: String
+  ) {
+    self.init(
+      provider: provider, model: model, aliases: aliases,
+      prices: TokenPrices(input: 0, output: 0, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: nil), unit: unit,
+      contextSize: 0, maximumOutput: 0, effectiveFrom: effectiveFrom, source: source)
   }
 
   /// Whether the row prices that model name.

@@ -8,10 +8,12 @@ package struct TokenUsage: Sendable, Equatable {
   package var output: Int64
   /// Uses of tools that the provider runs and bills for each use, by the tool's name.
   package var toolUses: [String: Int64]
+  /// Millionths of the unit by which the model is priced.
+  package var microUnits: Int64
 
   package init(
     input: Int64 = 0, cacheRead: Int64 = 0, cacheWrite5m: Int64 = 0, cacheWrite1h: Int64 = 0,
-    output: Int64 = 0, toolUses: [String: Int64] = [:]
+    output: Int64 = 0, toolUses: [String: Int64] = [:], microUnits: Int64 = 0
   ) {
     self.input = input
     self.cacheRead = cacheRead
@@ -19,6 +21,7 @@ package struct TokenUsage: Sendable, Equatable {
     self.cacheWrite1h = cacheWrite1h
     self.output = output
     self.toolUses = toolUses
+    self.microUnits = microUnits
   }
 
   /// Input tokens of all classes; nil when the sum does not fit.
@@ -48,6 +51,10 @@ extension PriceRow {
     }
     for (tool, uses) in usage.toolUses where uses != 0 {
       guard let price = toolPrices[tool], let amount = PicoDollars.product(uses, price) else { return nil }
+      amounts.append(amount)
+    }
+    if usage.microUnits != 0 {
+      guard let unit, let amount = unit.cost(microUnits: usage.microUnits) else { return nil }
       amounts.append(amount)
     }
     return PicoDollars.sum(amounts)

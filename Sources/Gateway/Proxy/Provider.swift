@@ -6,6 +6,9 @@ package protocol Provider: Sendable {
   /// The name in paths (`/ai/{name}/…`), price rows and usage rows.
   var name: String { get }
 
+  /// What of its API is passed through; there is nothing beside it.
+  var paths: [ProviderPath] { get }
+
   /// Judges a request of an app. What is not known to be bounded in size and price is refused, and nothing is
   /// forwarded then.
   func prepare(_ request: ProviderRequest) throws(ProviderRefusal) -> PreparedCall
@@ -21,6 +24,26 @@ package protocol Provider: Sendable {
 
   /// What a non-2xx answer of the provider means: what the app is told, and what the operator.
   func judge(status: Int, fields: HTTPFields, body: [UInt8], scrubber: SecretScrubber) -> UpstreamFailure
+}
+
+/// One method and path of a provider's API.
+package struct ProviderPath: Sendable, Hashable {
+  package var method: HTTPMethod
+  /// The provider's own path, such as `/v1/messages`. One segment may be a name in braces, which stands for any
+  /// identifier.
+  package var path: String
+
+  package init(_ method: HTTPMethod, _ path: String) {
+    self.method = method
+    self.path = path
+  }
+
+  /// The path of a request, with the identifier in the place of the braces.
+  package func path(parameter: String?) -> String {
+    guard let parameter, let start = path.firstIndex(of: "{"), let end = path.lastIndex(of: "}"), start < end
+    else { return path }
+    return path[..<start] + parameter + path[path.index(after: end)...]
+  }
 }
 
 /// A request for a provider as it came, after admission's evidence was checked.
@@ -52,6 +75,7 @@ package struct ProviderRequest: Sendable {
 
 /// A request that may be forwarded, with the bounds of what it can cost.
 package struct PreparedCall: Sendable, Equatable {
+  package var method = HTTPMethod.post
   /// The path at the provider.
   package var path: String
   /// The fields to send, from the allow-list, without the credential.

@@ -1,6 +1,5 @@
 import Admission
 package import AppAttest
-package import Gateway
 
 /// Everything an operator decides, checked. Built from `bramley.jsonc` and `BRAMLEY_…` variables by
 /// ``Configuration/read(_:)``; docs/configuration.md describes every key.
@@ -115,37 +114,6 @@ extension Configuration {
     package var categoryRequired = false
 
     package init() {}
-  }
-
-  /// Which proof a provider's routes ask for (RULES §1.7).
-  package enum RoutePolicy: String, Sendable, CaseIterable {
-    /// An assertion on each request.
-    case assertion
-    /// An assertion or an attested session token.
-    case session
-    /// Nothing; only with a daily cap for everyone together.
-    case none
-  }
-
-  /// The provider Anthropic.
-  package struct Anthropic: Sendable, Equatable {
-    package var baseURL = "https://api.anthropic.com"
-    package var apiKey: Secret
-    /// Models that devices may name; each needs a price.
-    package var models: [String] = []
-    /// Names that stand for models.
-    package var aliases: [String: String] = [:]
-    /// The most `max_tokens` that reaches the provider.
-    package var maxTokens: Int64 = 4096
-    /// The operator's own price rows, which go before the shipped ones.
-    package var prices: [PriceRow] = []
-    /// `anthropic-beta` values that pass.
-    package var betas: [String] = []
-    package var policy = RoutePolicy.assertion
-    /// The largest request body, octets.
-    package var bodyLimit = 2 << 20
-
-    package init(apiKey: Secret) { self.apiKey = apiKey }
   }
 
   /// A count or a budget over a day.

@@ -88,10 +88,7 @@ extension Configuration {
     out.attest = attest(root.section("attest"), out)
     let auth = root.section("auth")
     if auth.isPresent { out.auth = Self.auth(auth, out) }
-    let providers = root.section("providers")
-    let anthropic = providers.section("anthropic")
-    if anthropic.isPresent { out.anthropic = Self.anthropic(anthropic, out.deployment) }
-    providers.finish()
+    providers(root.section("providers"), into: &out)
     limits(root, into: &out)
     let cors = root.section("cors")
     if let entry = cors.entry("origins") { out.corsOrigins = origins(entry) }

@@ -31,16 +31,16 @@ extension Configuration {
         "give every quota and budget a name of its own (burst, in-flight, debug-daily and users-… are reserved)"
       )
     }
-    if out.anthropic != nil, out.budgets.isEmpty {
+    if !out.providers.isEmpty, out.budgets.isEmpty {
       root.reading.mistake(
         "budgets", .missing, "nothing bounds what is spent",
         "write [{ \"name\": \"total\", \"subject\": \"everyone\", \"dollars\": \"20\" }]")
     }
-    if out.anthropic?.policy == RoutePolicy.none,
-      !(out.quotas + out.budgets).contains(where: { $0.subject == .everyone })
-    {
+    guard !(out.quotas + out.budgets).contains(where: { $0.subject == .everyone }) else { return }
+    for provider in out.providers where provider.policy == RoutePolicy.none {
       root.reading.mistake(
-        "providers.anthropic.policy", .missing, "a route without proof needs a daily cap for all together",
+        "providers.\(provider.name).policy", .missing,
+        "a route without proof needs a daily cap for all together",
         "add a quota or budget with \"subject\": \"everyone\", or demand \"assertion\"")
     }
   }

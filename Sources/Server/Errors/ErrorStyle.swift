@@ -8,12 +8,15 @@ enum ErrorStyle: Sendable {
   case problem
   /// Anthropic's envelope.
   case anthropic
+  /// OpenAI's envelope.
+  case openAI
   /// As Supabase Auth writes it.
   case supabase
 
   /// What belongs below a path even where no route is.
   static func of(path: Substring) -> ErrorStyle {
     if path.hasPrefix("/ai/anthropic/") { return .anthropic }
+    if path.hasPrefix("/ai/openai/") { return .openAI }
     return path.hasPrefix("/auth/v1/") ? .supabase : .problem
   }
 
@@ -36,6 +39,10 @@ enum ErrorStyle: Sendable {
       fields["content-type"] = "application/json"
       fields["request-id"] = requestID
       body = HTTPBody(failure.anthropic(requestID: requestID).bytes)
+    case .openAI:
+      fields["content-type"] = "application/json"
+      fields["x-request-id"] = requestID
+      body = HTTPBody(failure.openAI(requestID: requestID).bytes)
     case .supabase:
       fields["content-type"] = "application/json"
       body = HTTPBody(failure.supabase(version).bytes)

@@ -57,34 +57,6 @@ package struct Failure: Error, Sendable, Equatable {
       ] + members.map { ($0.name, $0.value) })
   }
 
-  /// The error in Anthropic's envelope; `details.error_code` is what its SDK shows.
-  package func anthropic(requestID: String) -> JSONValue {
-    [
-      "type": "error",
-      "error": .object(
-        [
-          ("type", .string(providerType ?? Self.anthropicType(status))), ("message", .string(message)),
-          ("details", ["error_code": .string(code.rawValue)]), ("code", .string(code.rawValue)),
-        ] + members.map { ($0.name, $0.value) }),
-      "code": .string(code.rawValue),
-      "request_id": .string(requestID),
-    ]
-  }
-
-  private static func anthropicType(_ status: Int) -> String {
-    switch status {
-    case 401: "authentication_error"
-    case 403: "permission_error"
-    case 404: "not_found_error"
-    case 413: "request_too_large"
-    case 429: "rate_limit_error"
-    case 504: "timeout_error"
-    case 503, 529: "overloaded_error"
-    case 500...: "api_error"
-    default: "invalid_request_error"
-    }
-  }
-
   private static func title(_ status: Int) -> String {
     switch status {
     case 400: "Bad Request"

@@ -126,7 +126,7 @@ actor ProviderCall {
         status = error.status
         code = ErrorCode(rawValue: error.code)
         await context.health.answered(status, keyID: context.keyID, now: context.environment.now())
-        response = Self.response(error, requestID: context.requestID)
+        response = target.errors.response(Failure(error), requestID: context.requestID)
       case .cancelUpstream: upstream?.cancel()
       case .settle(let settlement):
         await context.settle(
@@ -157,16 +157,9 @@ actor ProviderCall {
 
   /// The state always answers; a client must never wait for a mistake of ours.
   private var unanswered: HTTPResponse {
-    ErrorStyle.anthropic.response(
+    target.errors.response(
       Failure(502, .upstreamUnavailable, "The AI provider's answer cannot be passed on."),
       requestID: context.requestID)
-  }
-
-  private static func response(_ error: ProviderError, requestID: String) -> HTTPResponse {
-    ErrorStyle.anthropic.response(
-      Failure(
-        error.status, ErrorCode(rawValue: error.code), error.message, fields: error.fields,
-        providerType: error.type), requestID: requestID)
   }
 
   private static func stream(of body: HTTPBody) -> any HTTPBodyStream {
@@ -202,6 +195,15 @@ extension ProviderCall {
   /// Tells the call, from wherever, that nobody reads on.
   nonisolated func leave() {
     context.environment.background { [self] in await clientLeft() }
+  }
+}
+
+extension Failure {
+  /// What a call came to.
+  fileprivate init(_ error: ProviderError) {
+    self.init(
+      error.status, ErrorCode(rawValue: error.code), error.message, fields: error.fields,
+      providerType: error.type)
   }
 }
 

@@ -42,7 +42,7 @@ struct ProviderGate: Sendable {
   /// - Parameter prepare: judges the request under the device's name at the provider, nil for none. It may be
   ///   asked twice.
   func admit(
-    _ caller: Caller, to target: ProviderTarget, health: ProviderHealth, route: String,
+    _ caller: Caller, to target: ProviderTarget, route: String,
     _ exchange: inout Exchange, preparing prepare: (String?) throws(ProviderRefusal) -> PreparedCall
   ) async throws -> AdmittedCall {
     let verified = caller.verified
@@ -54,7 +54,7 @@ struct ProviderGate: Sendable {
       _ = try await refuse(caller, &exchange)
       throw Failure(error)
     }
-    let verdict = await health.admit(now: environment.now())
+    let verdict = await target.health.admit(now: environment.now())
     if case .refused(let retryAt) = verdict {
       _ = try await refuse(caller, &exchange)
       let wait = max(1, (retryAt - environment.now() + 999) / 1000)
@@ -69,7 +69,7 @@ struct ProviderGate: Sendable {
         isPaid ? .paid(reserve: call.reserve) : .free, verified, &exchange, lease: LiveReservations.lease,
         model: ProviderModel(provider: target.provider.name, name: call.model), user: caller.user)
     } catch {
-      if verdict == .probe { await health.probeWithdrawn(now: environment.now()) }
+      if verdict == .probe { await target.health.probeWithdrawn(now: environment.now()) }
       throw error
     }
     await live.begin(
@@ -82,7 +82,8 @@ struct ProviderGate: Sendable {
     }
     let context = CallContext(
       environment: environment, metrics: admitter.metrics, log: admitter.log, live: live,
-      owed: admitter.owed, health: health, id: exchange.id, requestID: exchange.requestID, route: route,
+      owed: admitter.owed, health: target.health, id: exchange.id, requestID: exchange.requestID,
+      route: route,
       provider: target.provider.name, model: call.model, keyID: admitted.keyID, userID: admitted.userID,
       startedAt: exchange.startedAt, started: exchange.started)
     return AdmittedCall(call: call, context: context)

@@ -3,25 +3,21 @@ import Encodings
 import Gateway
 import HTTPMessages
 
-/// A provider as it is configured: where it is, with which key, under which policy.
+/// A provider as it is configured: where it is, with which key, under which policy, and how it is.
 struct ProviderTarget: Sendable {
   let provider: any Provider
   let base: BaseURL
   let policy: Configuration.RoutePolicy
   let bodyLimit: Int
+  /// Shared by all that calls this provider.
+  let health = ProviderHealth()
   private let apiKey: Secret
   private let pseudonymKey: [UInt8]
 
   /// Nil when the base URL is none: the configuration's reader refuses that before.
-  init?(_ configuration: Configuration.Anthropic) {
+  init?(_ configuration: any ConfiguredProvider) {
     guard let base = BaseURL(configuration.baseURL) else { return nil }
-    var models = Dictionary(configuration.models.map { ($0, $0) }, uniquingKeysWith: { first, _ in first })
-    for (alias, model) in configuration.aliases { models[alias] = model }
-    provider = Anthropic(
-      policy: AnthropicPolicy(
-        models: models, maximumOutput: configuration.maxTokens, betas: Set(configuration.betas),
-        maximumBody: configuration.bodyLimit),
-      prices: PriceTable.shipped.overridden(by: configuration.prices))
+    provider = configuration.provider
     self.base = base
     policy = configuration.policy
     bodyLimit = configuration.bodyLimit
@@ -29,6 +25,12 @@ struct ProviderTarget: Sendable {
     pseudonymKey = HKDFSHA256.derive(
       secret: Array(configuration.apiKey.value.utf8), label: "bramley provider pseudonym v1")
   }
+
+  /// How its errors are written for apps.
+  var errors: ErrorStyle { .of(path: path("/")[...]) }
+
+  /// Where apps find a path of the provider.
+  func path(_ providerPath: String) -> String { "/ai/\(provider.name)\(providerPath)" }
 
   /// What no answer may hold.
   var secrets: [[UInt8]] { [Array(apiKey.value.utf8)] }
@@ -44,7 +46,7 @@ struct ProviderTarget: Sendable {
     var fields = call.fields
     provider.authorize(&fields, credential: apiKey.value)
     return HTTPRequest(
-      method: .post, scheme: base.scheme, authority: base.authority, target: base.path + call.path,
+      method: call.method, scheme: base.scheme, authority: base.authority, target: base.path + call.path,
       fields: fields, body: HTTPBody(call.body))
   }
 }

@@ -1,22 +1,23 @@
 import Gateway
 import HTTPMessages
 
-/// `POST /ai/{provider}/…`: one path of a provider's API, passed through under policy and quota.
+/// `/ai/{provider}/…`: one path of a provider's API, passed through under policy and quota.
 struct ProviderRoute: Endpoint {
-  let method = HTTPMethod.post
-  let path: String
-  let errors = ErrorStyle.anthropic
-  /// The path at the provider.
-  let providerPath: String
+  /// Method and path at the provider.
+  let providerPath: ProviderPath
   let target: ProviderTarget
   let gate: ProviderGate
-  let health: ProviderHealth
+
+  var method: HTTPMethod { providerPath.method }
+  var path: String { target.path(providerPath.path) }
+  var errors: ErrorStyle { target.errors }
 
   func respond(to request: HTTPRequest, _ exchange: inout Exchange) async throws -> HTTPResponse {
     let caller = try await gate.caller(
       of: request, route: path, policy: target.policy, bodyLimit: target.bodyLimit, &exchange)
     let now = exchange.startedAt / 1000
-    let admitted = try await gate.admit(caller, to: target, health: health, route: path, &exchange) {
+    let providerPath = providerPath.path(parameter: exchange.parameter)
+    let admitted = try await gate.admit(caller, to: target, route: path, &exchange) {
       pseudonym throws(ProviderRefusal) in
       try target.provider.prepare(
         ProviderRequest(

@@ -48,6 +48,15 @@ import Testing
     #expect(ErrorAnswer(body: body.value.bytes).code == .notFound)
   }
 
+  @Test("below OpenAI's path it is OpenAI's envelope")
+  func unknownBelowOpenAI() async throws {
+    let response = try await BareServer().ask(.post, "/ai/openai/v1/files")
+    #expect(response.status == 404 && response.fields["content-type"] == "application/json")
+    let error = try await response.json["error"]
+    #expect(error?["type"]?.string == "invalid_request_error" && error?["code"]?.string == "not_found")
+    #expect(error?["message"]?.string?.isEmpty == false && error?["param"]?.isNull == true)
+  }
+
   @Test("a wrong method is 405 with Allow; HEAD goes as GET; OPTIONS tells the methods")
   func methods() async throws {
     let server = try BareServer()

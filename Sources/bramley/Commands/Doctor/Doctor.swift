@@ -15,7 +15,7 @@ struct Doctor: Command {
     ],
     discussion: """
       Nothing is changed. Each of attest.audiences is asked how a request arrives, which shows proxies
-      that rewrite paths, hold streams back or hide whose request it is. The provider is asked without
+      that rewrite paths, hold streams back or hide whose request it is. Each provider is asked without
       the key whether it answers, and what time it is: challenges and attestations depend on the clock.
       Apple is asked for its keys, and with a code of nobody whether it takes our client secrets.
       The exit code is 0 only if nothing fails.
@@ -35,12 +35,12 @@ struct Doctor: Command {
     findings.append(Self.zone(configuration.timeZone))
     findings.append(Self.certificates())
     findings.append(await StoredState.finding(configuration))
-    if configuration.anthropic == nil {
+    if configuration.providers.isEmpty {
       findings.append(Finding(.note, "provider", "none is configured: nothing can be asked"))
-    } else if !offline, let provider = configuration.anthropic {
-      let authority = provider.baseURL
-      console.note("asking \(authority)")
-      findings += await ProviderProbe.findings(baseURL: authority)
+    }
+    for provider in configuration.providers where !offline {
+      console.note("asking \(provider.baseURL)")
+      findings += await ProviderProbe.findings(name: provider.name, baseURL: provider.baseURL)
     }
     if let apple = configuration.auth?.apple, !offline { findings += try await Self.apple(apple, console) }
     findings.append(Self.descriptors(DescriptorLimit.current))

@@ -8,7 +8,7 @@ enum ProviderProbe {
   /// Challenges and receipts bear some seconds of difference; more is a clock that nobody sets.
   private static let tolerance: Int64 = 30
 
-  static func findings(baseURL: String) async -> [Finding] {
+  static func findings(name: String, baseURL: String) async -> [Finding] {
     guard let scheme = ["https", "http"].first(where: { baseURL.hasPrefix("\($0)://") }) else { return [] }
     let authority = baseURL.dropFirst(scheme.count + 3).prefix { $0 != "/" }
     let request = HTTPRequest(method: .get, scheme: scheme, authority: String(authority), target: "/")
@@ -17,9 +17,11 @@ enum ProviderProbe {
       defer { loops.stop() }
       let response = try await HTTPClient(on: loops).respond(to: request)
       if case .stream(let stream, _) = response.body.content { stream.cancel() }
-      return [Finding(.good, "provider", "\(authority) answers"), clock(response.fields["date"])]
+      return [
+        Finding(.good, "provider", "\(name): \(authority) answers"), clock(response.fields["date"]),
+      ]
     } catch {
-      return [Finding(.bad, "provider", "\(authority) does not answer: \(error)")]
+      return [Finding(.bad, "provider", "\(name): \(authority) does not answer: \(error)")]
     }
   }
 

@@ -1,0 +1,81 @@
+package import Gateway
+
+/// What the operator decides of any provider. What only one has is in its own type.
+package protocol ConfiguredProvider: Sendable, Equatable {
+  /// Where it is; a base URL without a slash at its end.
+  var baseURL: String { get set }
+  var apiKey: Secret { get set }
+  /// Models that devices may name; each needs a price.
+  var models: [String] { get set }
+  /// Names that stand for models.
+  var aliases: [String: String] { get set }
+  /// The operator's own price rows, which go before the shipped ones.
+  var prices: [PriceRow] { get set }
+  var policy: Configuration.RoutePolicy { get set }
+  /// The largest request body, octets.
+  var bodyLimit: Int { get set }
+
+  /// The key under `providers`, which is also the name in paths (`/ai/{name}/…`), price rows and usage rows.
+  static var name: String { get }
+  /// A model that a mistake's remedy may name.
+  static var exampleModel: String { get }
+  /// The provider under this policy.
+  var provider: any Provider { get }
+}
+
+extension ConfiguredProvider {
+  package var name: String { Self.name }
+
+  /// The names that devices may say, each with the provider's own.
+  var modelNames: [String: String] {
+    Dictionary(models.map { ($0, $0) } + aliases.map { ($0.key, $0.value) }, uniquingKeysWith: { $1 })
+  }
+
+  /// The price rows in force: the operator's before the shipped ones.
+  var priceTable: PriceTable { PriceTable.shipped.overridden(by: prices) }
+}
+
+extension Configuration {
+  /// Every provider that is configured.
+  package var providers: [any ConfiguredProvider] {
+    let all: [(any ConfiguredProvider)?] = [anthropic]
+    return all.compactMap(\.self)
+  }
+
+  /// Which proof a provider's routes ask for (RULES §1.7).
+  package enum RoutePolicy: String, Sendable, CaseIterable {
+    /// An assertion on each request.
+    case assertion
+    /// An assertion or an attested session token.
+    case session
+    /// Nothing; only with a daily cap for everyone together.
+    case none
+  }
+
+  /// The provider Anthropic.
+  package struct Anthropic: ConfiguredProvider {
+    package static let name = "anthropic"
+    package static let exampleModel = "claude-haiku-4-5"
+
+    package var baseURL = "https://api.anthropic.com"
+    package var apiKey: Secret
+    package var models: [String] = []
+    package var aliases: [String: String] = [:]
+    package var prices: [PriceRow] = []
+    package var policy = RoutePolicy.assertion
+    package var bodyLimit = 2 << 20
+    /// The most `max_tokens` that reaches the provider.
+    package var maxTokens: Int64 = 4096
+    /// `anthropic-beta` values that pass.
+    package var betas: [String] = []
+
+    package init(apiKey: Secret) { self.apiKey = apiKey }
+
+    package var provider: any Provider {
+      Gateway.Anthropic(
+        policy: AnthropicPolicy(
+          models: modelNames, maximumOutput: maxTokens, betas: Set(betas), maximumBody: bodyLimit),
+        prices: priceTable, name: name)
+    }
+  }
+}
