@@ -1,4 +1,5 @@
 import Accounts
+import Encodings
 import SQL
 
 /// Applying an event of Apple's (RULES §2.3, §2.4).
@@ -63,6 +64,7 @@ struct AppleEventStep {
       try UserRows.update(identity, transaction)
       try AuditRows.write(
         .emailForwardingChanged, by: .apple, user: identity.userID, reason: reason, now: now, transaction)
+      try tell(.emailForwardingChanged, identity, [("forwards_email", .bool(identity.forwardsEmail == true))])
       return .forwarding
     case .revoke(let identity):
       try AccountSessionRows.endAll(of: identity.userID, transaction)
@@ -72,7 +74,16 @@ struct AppleEventStep {
         "delete from apple_tokens where identity = $1", [SQLValue(identity.id)])
       try AuditRows.write(
         .identityRevoked, by: .apple, user: identity.userID, reason: reason, now: now, transaction)
+      try tell(.consentRevoked, identity, [("reason", .string(event.type))])
       return .revoked
     }
+  }
+
+  /// Tells of the identity as it is now.
+  private func tell(
+    _ kind: OutgoingEvent.Kind, _ identity: Identity, _ members: [(String, JSONValue)]
+  ) throws {
+    guard let user = try UserRows.user(identity.userID, transaction) else { return }
+    try EventRows.insert(.about(identity, of: user.with(identity), kind, members, now: now), transaction)
   }
 }

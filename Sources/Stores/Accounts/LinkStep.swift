@@ -29,14 +29,17 @@ struct LinkStep {
         .identityLinked, by: signIn.origin, user: user.id, session: session.id, reason: assertion.provider,
         now: now, transaction
       )
-      return try replace(
-        open.session, by: OpenSession(user: user.with(identity), session: session), facts.token)
+      let linked = OpenSession(user: user.with(identity), session: session)
+      try EventRows.insert(
+        .linked(linked, identity, wasAnonymous: open.user.isAnonymous, now: now), transaction)
+      return try replace(open.session, by: linked, facts.token)
     case .reopen(let open, let identity):
       let entered = try SignInStep.enter(open.user, by: identity, signIn, transaction)
       try AuditRows.write(
         .login, by: signIn.origin, user: open.user.id, session: entered.session.id, reason: "linked before",
         now: now,
         transaction)
+      try EventRows.insert(.signedIn(entered, by: assertion.provider, now: now), transaction)
       return try replace(open.session, by: entered, facts.token)
     case .conflict(let other):
       try SwitchTicketRows.insert(
@@ -69,7 +72,9 @@ struct LinkStep {
         now: now, transaction)
       try IdentityTokenRows.consume(
         assertion, facts.token, .reauthenticate, session: session.id, bearer: bearer, now: now, transaction)
-      return OpenSession(user: entered.user, session: session)
+      let renewed = OpenSession(user: entered.user, session: session)
+      try EventRows.insert(.reauthenticated(renewed, identity, now: now), transaction)
+      return renewed
     }
   }
 

@@ -63,5 +63,7 @@ struct RefreshStep {
       .tokenRevoked, by: refresh.origin, user: open.user.id, session: open.session.id,
       result: .refused, reason: reason,
       now: refresh.now, transaction)
+    try EventRows.insert(
+      .refreshTokenReused(open, endedSession: endsFamily, now: refresh.now), transaction)
   }
 }

@@ -29,6 +29,8 @@ package struct SQLAccountStore: AccountStore {
         .userSignedUp, by: newcomer.origin, user: user.id, session: session.id, reason: "anonymous",
         now: newcomer.now, transaction
       )
+      try EventRows.insert(
+        .created(user, session: session.id, by: "anonymous", now: newcomer.now), transaction)
       return OpenSession(user: user, session: session)
     }
   }

@@ -103,11 +103,24 @@ package struct SQLAppleTokenStore: AppleTokenStore {
         try transaction.execute(
           "update identities set status = $2, updated_at = $3 where id = $1",
           [SQLValue(token.identity), .integer(Identity.Status.revoked.rawValue), .integer(now)])
+        try tell(token.identity, now: now, transaction)
       }
       try transaction.execute(
         "update apple_tokens set suspect = $2, next_check = $3, updated_at = $4 where id = $1",
         [.integer(id), .integer(suspect), .integer(nextCheck), .integer(now)])
     }
+  }
+
+  /// Tells that Apple honours the identity's token no more.
+  private func tell(_ identity: UUID, now: Int64, _ transaction: Transaction) throws {
+    let owner = try transaction.first(
+      "select user_id from identities where id = $1", [SQLValue(identity)]
+    ) { try $0.uuid(0) }
+    guard let owner, let user = try UserRows.user(owner, transaction),
+      let found = user.identities.first(where: { $0.id == identity })
+    else { return }
+    try EventRows.insert(
+      .about(found, of: user, .consentRevoked, [("reason", "invalid_grant")], now: now), transaction)
   }
 
   /// Tokens, `t`, of identities, `i`, on that condition.

@@ -38,6 +38,7 @@ package struct SQLUserStore: UserStore {
       guard try UserRows.insert(user, transaction) else { return .idTaken }
       try AuditRows.write(
         .userSignedUp, by: origin, user: user.id, reason: "by an operator", now: user.createdAt, transaction)
+      try EventRows.insert(.created(user, session: nil, by: "operator", now: user.createdAt), transaction)
       return .created(user)
     }
   }
@@ -88,8 +89,10 @@ package struct SQLUserStore: UserStore {
       else { return .notFound }
       guard owner.identities.count > 1 else { return .lastIdentity }
       try transaction.execute("delete from identities where id = $1", [SQLValue(identity)])
-      try UserRows.update(Profile.updated(owner, unlinking: unlinked, now: now), transaction)
+      let left = Profile.updated(owner, unlinking: unlinked, now: now)
+      try UserRows.update(left, transaction)
       try AuditRows.write(.identityUnlinked, by: origin, user: user, now: now, transaction)
+      try EventRows.insert(.about(unlinked, of: left, .userUnlinked, now: now), transaction)
       return .unlinked
     }
   }

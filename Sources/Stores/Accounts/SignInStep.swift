@@ -31,7 +31,9 @@ struct SignInStep {
         .identityLinked, by: signIn.origin, user: user.id, session: signIn.session,
         reason: "matched by verified address",
         now: now, transaction)
-      return try finish(open(adopted, with: identity), token, .login)
+      let entered = open(adopted, with: identity)
+      try EventRows.insert(.linked(entered, identity, wasAnonymous: user.isAnonymous, now: now), transaction)
+      return try finish(entered, token, .login)
     case .signUp:
       let fresh = User(id: signIn.user, isAnonymous: false, createdAt: now, updatedAt: now)
       let identity = Profile.identity(signIn, of: fresh.id)
@@ -70,6 +72,11 @@ struct SignInStep {
       now: now, transaction)
     try IdentityTokenRows.consume(
       assertion, token, .signIn, session: open.session.id, now: now, transaction)
+    let event: OutgoingEvent =
+      action == .userSignedUp
+      ? .created(open.user, session: open.session.id, by: assertion.provider, now: now)
+      : .signedIn(open, by: assertion.provider, now: now)
+    try EventRows.insert(event, transaction)
     return open
   }
 

@@ -39,10 +39,14 @@ struct SwitchStep {
       try AuditRows.write(
         .login, by: change.origin, user: user.id, session: session.id, reason: "switched", now: change.now,
         transaction)
+      let switched = OpenSession(user: user, session: session)
+      try EventRows.insert(
+        .switched(switched, from: facts.bearer?.user.id, discarded: discarded != nil, now: change.now),
+        transaction)
       if let discarded {
         try UserRows.delete(discarded, by: change.origin, reason: "discarded", now: change.now, transaction)
       }
-      return OpenSession(user: user, session: session)
+      return switched
     }
   }
 

@@ -166,6 +166,8 @@ extension UserRows {
     guard try transaction.execute("delete from users where id = $1", [SQLValue(id)]) > 0 else { return false }
     try endDeviceTokens(of: id, transaction)
     try AuditRows.write(.userDeleted, by: origin, user: id, reason: reason, now: now, transaction)
+    try EventRows.eraseContact(of: id, transaction)
+    try EventRows.insert(.deleted(id, reason: reason, now: now), transaction)
     return true
   }
 

@@ -11,6 +11,7 @@ package enum Schema {
     Migration(version: 5, name: "sealed refresh secrets", sql: sealedRefreshSecrets),
     Migration(version: 6, name: "apple events", sql: appleEvents),
     Migration(version: 7, name: "audit origins", sql: auditOrigins),
+    Migration(version: 8, name: "outgoing events", sql: outgoingEvents),
   ]
 
   /// Brings the database to this program's schema; the versions that were applied.
