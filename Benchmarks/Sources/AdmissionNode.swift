@@ -92,10 +92,11 @@ enum AdmissionNode {
     let window = Window(id: "bench", start: 0, end: 1 << 60)
     func money(_ subject: Subject) -> Charge {
       Charge(
-        subject: subject, rule: "budget", amount: 1, limit: .window(window, limit: 1 << 60, held: true))
+        subject: subject, rule: "budget", amount: 1, limit: .window(window, limit: 1 << 60, unit: .money))
     }
     return [
-      Charge(subject: .key, rule: "daily", amount: 1, limit: .window(window, limit: 1 << 40, held: false)),
+      Charge(
+        subject: .key, rule: "daily", amount: 1, limit: .window(window, limit: 1 << 40, unit: .requests)),
       Charge(subject: .key, rule: "running", amount: 1, limit: .inFlight(1 << 40)), money(.key),
       money(.everyone),
     ]

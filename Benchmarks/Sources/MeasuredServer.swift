@@ -176,12 +176,14 @@ struct AdmissionHandler: HTTPHandler {
   /// Three quotas and a hold.
   private var charges: [Charge] {
     [
-      Charge(subject: .key, rule: "daily", amount: 1, limit: .window(window, limit: 1 << 40, held: false)),
-      Charge(subject: .app, rule: "app", amount: 1, limit: .window(window, limit: 1 << 40, held: false)),
-      Charge(subject: .everyone, rule: "all", amount: 1, limit: .window(window, limit: 1 << 40, held: false)),
+      Charge(
+        subject: .key, rule: "daily", amount: 1, limit: .window(window, limit: 1 << 40, unit: .requests)),
+      Charge(subject: .app, rule: "app", amount: 1, limit: .window(window, limit: 1 << 40, unit: .requests)),
+      Charge(
+        subject: .everyone, rule: "all", amount: 1, limit: .window(window, limit: 1 << 40, unit: .requests)),
       Charge(
         subject: .everyone, rule: "budget", amount: 1_000_000,
-        limit: .window(window, limit: 1 << 62, held: true)),
+        limit: .window(window, limit: 1 << 62, unit: .money)),
     ]
   }
 }

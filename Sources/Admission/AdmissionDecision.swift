@@ -1,3 +1,5 @@
+package import Gateway
+
 /// What the ledger decided, after it is durable.
 package enum AdmissionDecision: Sendable, Equatable {
   /// Let in: every line is counted and the money held.
@@ -34,9 +36,14 @@ package struct Remaining: Sendable, Equatable {
   /// When the window ends, milliseconds since 1970.
   package var resetsAt: Int64
   package var windowStart: Int64
+  package var unit: QuotaUnit
 
-  package init(rule: String, limit: Int64, remaining: Int64, resetsAt: Int64, windowStart: Int64) {
+  package init(
+    rule: String, limit: Int64, remaining: Int64, resetsAt: Int64, windowStart: Int64,
+    unit: QuotaUnit = .requests
+  ) {
     self.rule = rule
+    self.unit = unit
     self.limit = limit
     self.remaining = remaining
     self.resetsAt = resetsAt
@@ -66,18 +73,18 @@ package enum AdmissionRefusal: Sendable, Equatable {
   case inFlight(rule: String)
   /// Too fast; when to come again, milliseconds since 1970.
   case burst(rule: String, retryAt: Int64)
-  /// A window is used up; `money` tells a budget from a count.
-  case exhausted(Remaining, money: Bool)
+  /// A window is used up: of several, the one that ends last.
+  case exhausted(Remaining)
 }
 
 /// How a reservation ends.
 package struct Settlement: Sendable, Equatable {
   /// What the charge lines become.
   package enum Outcome: Sendable, Equatable {
-    /// Held money becomes `cost` pico-dollars, whatever was held (RULES §5.2: an actual above the reserve
-    /// is booked as it is). Counts stay.
-    case used(cost: Int64)
-    /// Held money is released. `giveBackCount`: the day counts too, where RULES §5.4 allows it; the ledger
+    /// Held money becomes `cost` pico-dollars, held tokens and images become those, whatever was held
+    /// (RULES §5.2: an actual above the reserve is booked as it is). Counts stay.
+    case used(cost: Int64, tokens: Int64 = 0, images: Int64 = 0)
+    /// What is held is released. `giveBackCount`: the day counts too, where RULES §5.4 allows it; the ledger
     /// caps that at 5 a key a day.
     case released(giveBackCount: Bool)
   }

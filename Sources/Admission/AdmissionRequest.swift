@@ -119,16 +119,16 @@ package struct Charge: Sendable, Equatable {
     case inFlight(Int64)
     /// GCRA: one every `interval` nanoseconds, `burst` at once (RULES §5.4: never given back).
     case burst(interval: Int64, burst: Int64)
-    /// At most `limit` in the window. `held` lines are reservations that settle to an actual amount (money),
-    /// the others are counts.
-    case window(Window, limit: Int64, held: Bool)
+    /// At most `limit` in the window. Requests are counted at once; what else there is, is held and settles to an
+    /// actual amount.
+    case window(Window, limit: Int64, unit: QuotaUnit)
   }
 
   /// Whose limit.
   package var subject: Subject
   /// The limit's name in the configuration, such as `daily`; part of the row's key.
   package var rule: String
-  /// How much: requests, or pico-dollars.
+  /// How much, in the limit's unit.
   package var amount: Int64
   /// The limit.
   package var limit: Limit

@@ -32,19 +32,19 @@ import Testing
 
   @Test("Refuses in the order running, burst, counts, money, whatever order the charges have")
   func order() throws {
-    let money = charge("money", .window(day, limit: 0, held: true))
-    let count = charge("count", .window(day, limit: 0, held: false))
+    let money = charge("money", .window(day, limit: 0, unit: .money))
+    let count = charge("count", .window(day, limit: 0, unit: .requests))
     let burst = charge("burst", .burst(interval: 1_000_000, burst: 0))
     let running = charge("running", .inFlight(0))
     #expect(isRefused(try decide([money, count, burst, running], counter: 1), .inFlight(rule: "running")))
     #expect(
       isRefused(try decide([money, count, burst], counter: 2), .burst(rule: "burst", retryAt: now + 1)))
-    guard case .refused(.exhausted(let left, money: false)) = try decide([money, count], counter: 3) else {
+    guard case .refused(.exhausted(let left)) = try decide([money, count], counter: 3) else {
       Issue.record()
       return
     }
     #expect(left.rule == "count")
-    guard case .refused(.exhausted(_, money: true)) = try decide([money], counter: 4) else {
+    guard case .refused(.exhausted(_)) = try decide([money], counter: 4) else {
       Issue.record()
       return
     }
@@ -54,8 +54,8 @@ import Testing
   func allOrNone(failing: Int) throws {
     var charges = [
       charge("running", .inFlight(5)), charge("burst", .burst(interval: 1_000, burst: 5)),
-      charge("count", .window(day, limit: 5, held: false)),
-      charge("money", .window(day, limit: 5, held: true)),
+      charge("count", .window(day, limit: 5, unit: .requests)),
+      charge("money", .window(day, limit: 5, unit: .money)),
     ]
     charges[failing].amount = 6
     guard case .refused = try decide(charges, counter: 1, lease: 1) else { Issue.record(); return }
@@ -72,10 +72,10 @@ import Testing
 
   @Test("Two charges on one row see each other")
   func sameRow() throws {
-    let twice = Array(repeating: charge("count", .window(day, limit: 5, held: false), 3), count: 2)
+    let twice = Array(repeating: charge("count", .window(day, limit: 5, unit: .requests), 3), count: 2)
     guard case .refused = try decide(twice, counter: 1) else { Issue.record(); return }
     #expect(book.sums("count") == [0, 0])
-    let fits = Array(repeating: charge("count", .window(day, limit: 6, held: false), 3), count: 2)
+    let fits = Array(repeating: charge("count", .window(day, limit: 6, unit: .requests), 3), count: 2)
     guard case .admitted = try decide(fits, counter: 2) else { Issue.record(); return }
     #expect(book.sums("count") == [6, 0])
   }
@@ -83,10 +83,10 @@ import Testing
   @Test("Amounts at the ends of the range neither trap nor become an allowance")
   func extremes() throws {
     #expect(
-      try !isAdmitted(decide([charge("m", .window(day, limit: .max - 1, held: true), .max)], counter: 1)))
-    #expect(try isAdmitted(decide([charge("m", .window(day, limit: .max, held: true), .max)], counter: 2)))
-    #expect(try !isAdmitted(decide([charge("m", .window(day, limit: .max - 1, held: true))], counter: 3)))
-    #expect(try isAdmitted(decide([charge("c", .window(day, limit: 5, held: false), .min)], counter: 4)))
+      try !isAdmitted(decide([charge("m", .window(day, limit: .max - 1, unit: .money), .max)], counter: 1)))
+    #expect(try isAdmitted(decide([charge("m", .window(day, limit: .max, unit: .money), .max)], counter: 2)))
+    #expect(try !isAdmitted(decide([charge("m", .window(day, limit: .max - 1, unit: .money))], counter: 3)))
+    #expect(try isAdmitted(decide([charge("c", .window(day, limit: 5, unit: .requests), .min)], counter: 4)))
     #expect(book.sums("c") == [0, 0])
     #expect(try !isAdmitted(decide([charge("b", .burst(interval: .max, burst: 1), .max)], counter: 5)))
     _ = try decide([charge("b2", .burst(interval: .min, burst: .max), .min)], counter: 6)
@@ -139,7 +139,7 @@ import Testing
     "A charge whose subject the request has not does not apply; the address of a request without proof does")
   func subjects() throws {
     let charges = [Subject.key, .user, .app, .address("a"), .everyone].map {
-      charge("count", .window(day, limit: 1, held: false), 1, $0)
+      charge("count", .window(day, limit: 1, unit: .requests), 1, $0)
     }
     guard case .admitted(let admitted) = try decide(charges, evidence: AdmissionRequest.Evidence.none) else {
       Issue.record()

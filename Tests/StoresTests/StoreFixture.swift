@@ -147,11 +147,12 @@ enum Requests {
   static func identifier(_ id: Int) -> [UInt8] { StoreFixture.octets(id, 16) }
 
   static func daily(_ limit: Int64, _ subject: Subject = .key, window: Window = day) -> Charge {
-    Charge(subject: subject, rule: "daily", amount: 1, limit: .window(window, limit: limit, held: false))
+    Charge(subject: subject, rule: "daily", amount: 1, limit: .window(window, limit: limit, unit: .requests))
   }
 
   static func money(_ amount: Int64, of limit: Int64, _ subject: Subject = .key) -> Charge {
-    Charge(subject: subject, rule: "budget", amount: amount, limit: .window(month, limit: limit, held: true))
+    Charge(
+      subject: subject, rule: "budget", amount: amount, limit: .window(month, limit: limit, unit: .money))
   }
 
   static func running(_ limit: Int64) -> Charge {

@@ -10,7 +10,7 @@ enum UserChange {
     var sheet = try ChargeSheet(user.changes, now: request.now, bearer, in: book)
     switch sheet.judge(now: request.now) {
     case nil: self = .allowed(sheet)
-    case .exhausted(let remaining, _): self = .refused(until: remaining.resetsAt)
+    case .exhausted(let remaining): self = .refused(until: remaining.resetsAt)
     case .some: self = .refused(until: request.now)
     }
   }

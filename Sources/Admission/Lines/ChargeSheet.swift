@@ -31,13 +31,16 @@ struct ChargeSheet {
     }
   }
 
-  /// Checks running requests, then bursts, then counts, then money; the first that is used up refuses.
+  /// Checks running requests, then bursts, then counts, then money; the first step in which something is used up
+  /// refuses, with what takes longest.
   mutating func judge(now: Int64) -> AdmissionRefusal? {
     for step in Step.allCases {
+      var refusal: AdmissionRefusal?
       for (index, charge) in charges.enumerated() where Step(charge.limit) == step {
-        guard let line = lines[index] else { continue }
-        if let refusal = apply(charge, to: line, now: now) { return refusal }
+        guard let line = lines[index], let found = apply(charge, to: line, now: now) else { continue }
+        if refusal.map({ $0.until < found.until }) ?? true { refusal = found }
       }
+      if let refusal { return refusal }
     }
     return nil
   }
@@ -46,11 +49,12 @@ struct ChargeSheet {
   func remaining(money: Bool = false) -> [Remaining] {
     var all: [Remaining] = []
     for (index, charge) in charges.enumerated() {
-      guard case .window(_, let limit, let held) = charge.limit, money || !held, let line = lines[index]
+      guard case .window(_, let limit, let unit) = charge.limit, money || unit != .money,
+        let line = lines[index]
       else {
         continue
       }
-      all.append(Self.remaining(of: line, charge.rule, limit))
+      all.append(Self.remaining(of: line, charge.rule, limit, unit))
     }
     return all
   }
@@ -78,7 +82,7 @@ struct ChargeSheet {
         switch limit {
         case .inFlight: .inFlight
         case .burst: .burst
-        case .window(_, _, let held): held ? .money : .count
+        case .window(_, _, let unit): unit == .money ? .money : .count
         }
     }
   }
@@ -98,15 +102,15 @@ struct ChargeSheet {
       case .conforms(let arrival): line.used = arrival
       case .tooFast(let retryAt): return .burst(rule: charge.rule, retryAt: retryAt)
       }
-    case .window(_, let limit, let held):
+    case .window(_, let limit, let unit):
       let before = line
-      if held {
+      if unit.isHeld {
         line.held = line.held.saturatingAdd(amount)
       } else {
         line.used = line.used.saturatingAdd(amount)
       }
       if line.used.saturatingAdd(line.held) > limit {
-        return .exhausted(Self.remaining(of: before, charge.rule, limit), money: held)
+        return .exhausted(Self.remaining(of: before, charge.rule, limit, unit))
       }
     }
     // Two charges may name one row: the second sees what the first took.
@@ -114,11 +118,13 @@ struct ChargeSheet {
     return nil
   }
 
-  private static func remaining(of line: LedgerLine, _ rule: String, _ limit: Int64) -> Remaining {
+  private static func remaining(of line: LedgerLine, _ rule: String, _ limit: Int64, _ unit: QuotaUnit)
+    -> Remaining
+  {
     Remaining(
       rule: rule, limit: limit,
       remaining: max(limit.saturatingSubtract(line.used.saturatingAdd(line.held)), 0), resetsAt: line.end,
-      windowStart: line.start)
+      windowStart: line.start, unit: unit)
   }
 }
 
@@ -127,7 +133,21 @@ extension ReservedLine.Kind {
     switch limit {
     case .inFlight: self = .inFlight
     case .burst: return nil
-    case .window(_, _, let held): self = held ? .money : .count
+    case .window(_, _, .requests): self = .count
+    case .window(_, _, .tokens): self = .tokens
+    case .window(_, _, .images): self = .images
+    case .window(_, _, .money): self = .money
+    }
+  }
+}
+
+extension AdmissionRefusal {
+  /// When it is over, as far as that is known; milliseconds since 1970.
+  fileprivate var until: Int64 {
+    switch self {
+    case .burst(_, let retryAt): retryAt
+    case .exhausted(let remaining): remaining.resetsAt
+    default: 0
     }
   }
 }

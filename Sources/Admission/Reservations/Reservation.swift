@@ -26,6 +26,8 @@ package struct ReservedLine: Sendable, Equatable {
     case count = 1
     /// Held until the actual amount is known.
     case money = 2
+    case tokens = 3
+    case images = 4
   }
 
   /// Where the book keeps the row.

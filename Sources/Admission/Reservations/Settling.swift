@@ -16,14 +16,24 @@ package enum Settling {
       switch reserved.kind {
       case .inFlight:
         line.held = max(line.held.saturatingSubtract(reserved.amount), 0)
-      case .money:
+      case .money, .tokens, .images:
         line.held = max(line.held.saturatingSubtract(reserved.amount), 0)
-        if case .used(let cost) = outcome { line.used = line.used.saturatingAdd(max(cost, 0)) }
+        line.used = line.used.saturatingAdd(max(actual(reserved.kind, outcome), 0))
       case .count:
-        guard givesBack else { continue }
+        guard givesBack, Self.isGivenBack(line) else { continue }
         line.used = max(line.used.saturatingSubtract(reserved.amount), 0)
       }
       book.keep(line)
+    }
+  }
+
+  private static func actual(_ kind: ReservedLine.Kind, _ outcome: Settlement.Outcome) -> Int64 {
+    guard case .used(let cost, let tokens, let images) = outcome else { return 0 }
+    return switch kind {
+    case .money: cost
+    case .tokens: tokens
+    case .images: images
+    case .inFlight, .count: 0
     }
   }
 
@@ -36,22 +46,31 @@ package enum Settling {
     for reserved in reservation.lines where reserved.kind != .count {
       var line = book.line(at: reserved.slot)
       line.held = max(line.held.saturatingSubtract(reserved.amount), 0)
-      if reserved.kind == .money {
-        line.used = line.used.saturatingAdd(reserved.amount)
-        most = max(most, reserved.amount)
-      }
+      if reserved.kind != .inFlight { line.used = line.used.saturatingAdd(reserved.amount) }
+      if reserved.kind == .money { most = max(most, reserved.amount) }
       book.keep(line)
     }
     return most
   }
 
-  /// Counts what is given back in the shortest period that the reservation counted in: the day. A request
-  /// without a key gets nothing back, because nothing would bound it.
+  /// Whether a count of that period is ever given back. An hour's and a minute's bound the rate, as bursts do.
+  package static func isGivenBack(start: Int64, end: Int64) -> Bool {
+    // A day can have 23 hours, and begin late after a change of zone.
+    let (length, overflow) = end.subtractingReportingOverflow(start)
+    return overflow || length > 2 * 3_600_000
+  }
+
+  private static func isGivenBack(_ line: LedgerLine) -> Bool {
+    line.end > line.start && isGivenBack(start: line.start, end: line.end)
+  }
+
+  /// Counts what is given back in the shortest period that the reservation counted in and that is given back: the
+  /// day. A request without a key gets nothing back, because nothing would bound it.
   private static func mayGiveBack(_ reservation: Reservation, in book: some AdmissionBook) throws -> Bool {
     guard let device = reservation.device else { return false }
     // One whose period was forgotten has no bounds any more, and nothing to give back to.
     let counts = reservation.lines.filter { $0.kind == .count }.map { book.line(at: $0.slot) }
-      .filter { $0.end > $0.start }
+      .filter(isGivenBack)
     guard let day = counts.min(by: { $0.end - $0.start < $1.end - $1.start }) else { return false }
     var given = try book.line(.device(device), rule: giveBackRule, besides: day.slot)
     guard given.used < giveBackLimit else { return false }

@@ -11,17 +11,27 @@ package struct CallSettlement: Sendable, Equatable {
   package var outcome: Outcome
   /// The tokens that the cost is of.
   package var usage: TokenUsage
+  /// The images that the cost is of.
+  package var images: Int64
   /// Whether the cost is an estimate and not the provider's final figures.
   package var estimated: Bool
 
-  package init(outcome: Outcome, usage: TokenUsage = TokenUsage(), estimated: Bool = false) {
+  package init(outcome: Outcome, usage: TokenUsage = TokenUsage(), images: Int64 = 0, estimated: Bool = false)
+  {
     self.outcome = outcome
     self.usage = usage
+    self.images = images
     self.estimated = estimated
   }
 
   /// The cost in pico-dollars; 0 where the money is released.
   package var cost: Int64 { if case .used(let cost) = outcome { cost } else { 0 } }
+
+  /// What every line of the reservation becomes; nothing where the money is released.
+  package var amounts: CallAmounts {
+    guard case .used(let cost) = outcome else { return CallAmounts() }
+    return CallAmounts(cost: cost, tokens: usage.allTokens, images: images)
+  }
 }
 
 extension PreparedCall {
@@ -30,7 +40,7 @@ extension PreparedCall {
     guard price != nil else { return CallSettlement(outcome: .used(cost: 0)) }
     return CallSettlement(
       outcome: .used(cost: reserve), usage: TokenUsage(input: inputBound, output: outputBound),
-      estimated: true)
+      images: imageBound, estimated: true)
   }
 
   /// The settlement of an answer with a 2xx head, ended or broken off, by what the meter has read.

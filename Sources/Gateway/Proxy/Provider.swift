@@ -103,6 +103,8 @@ package struct PreparedCall: Sendable, Equatable {
   package var visibleOnly: Bool
   /// Which cache writes the request can cause.
   package var cache: CacheUse
+  /// The most images that this can make.
+  package var imageBound: Int64 = 0
 }
 
 /// Why a request is not forwarded.

@@ -1,10 +1,16 @@
 import Encodings
 
 /// What a rule counts.
-package enum QuotaUnit: String, Sendable, Hashable {
+package enum QuotaUnit: String, Sendable, Hashable, CaseIterable {
   case requests
-  /// Pico-dollars: held at the reserve and settled at the actual.
+  /// Tokens of all classes, input and output.
+  case tokens
+  case images
+  /// Pico-dollars.
   case money
+
+  /// Whether the most that a call can come to is held until the actual is known; a request is counted at once.
+  package var isHeld: Bool { self != .requests }
 }
 
 /// How long a counting window is.

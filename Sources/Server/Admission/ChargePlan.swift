@@ -2,15 +2,15 @@ import Admission
 import Gateway
 
 /// What a request is charged for, by the configuration. The lines stand in the order in which they are judged
-/// (DESIGN §4): in flight, burst, day, money.
+/// (DESIGN §4): in flight, burst, counts, money.
 final class ChargePlan: Sendable {
   /// What a route counts.
   enum Kind: Sendable, Equatable {
-    /// A call that is paid for: everything, with this much money held.
-    case paid(reserve: Int64)
+    /// A call that is paid for: everything, with the most that it can come to held.
+    case paid(PaidCall)
     /// A call that costs nothing at the provider: in flight and burst (RULES §5.4).
     case free
-    /// A request that a policy refused: its evidence is used up all the same.
+    /// A request that a policy refused, or that only asks: its evidence is used up all the same.
     case refused
   }
 
@@ -19,8 +19,28 @@ final class ChargePlan: Sendable {
   static let debugRule = "debug-daily"
 
   let configuration: Configuration
-  /// The operator's zone: its midnight ends a day.
+  /// The operator's zone: its midnight ends a day, and a month.
   let zone: TimeZoneRules
+  /// Quotas, then budgets.
+  private let rules: [Configuration.QuotaRule]
+  /// Which rules' remainders the caller is told of: its own counts, not those it shares with others.
+  let toldRules: Set<String>
+
+  init(configuration: Configuration, zone: TimeZoneRules) {
+    self.configuration = configuration
+    self.zone = zone
+    rules =
+      configuration.quotas
+      + configuration.budgets.map { budget in
+        var budget = budget
+        budget.unit = .money
+        return budget
+      }
+    toldRules = Set(
+      rules.filter { $0.unit != .money && ($0.subject == .key || $0.subject == .user) }.map(\.name)
+    ).union([Self.debugRule])
+  }
+
   /// The user as the key's own, with what it counts to come in another's place (RULES §1.9).
   func user(_ id: String, now: Int64) -> KeyUser {
     let long: Int64 = 30 * 86_400_000
@@ -31,24 +51,16 @@ final class ChargePlan: Sendable {
       changes: [
         Charge(
           subject: .key, rule: "users-daily", amount: 1,
-          limit: .window(QuotaPeriod.day(zone).window(at: now), limit: 3, held: false)),
+          limit: .window(QuotaPeriod.day(zone).window(at: now), limit: 3, unit: .requests)),
         Charge(
           subject: .key, rule: "users-in-30-days", amount: 1,
-          limit: .window(window, limit: 10, held: false)),
+          limit: .window(window, limit: 10, unit: .requests)),
       ])
   }
 
-  /// Which rules' remainders the caller is told of: its own counts, not those it shares with others.
-  let toldRules: Set<String>
-
-  init(configuration: Configuration, zone: TimeZoneRules) {
-    self.configuration = configuration
-    self.zone = zone
-    toldRules = Set(configuration.quotas.filter { $0.subject == .key || $0.subject == .user }.map(\.name))
-      .union([Self.debugRule])
-  }
-
   /// The lines of a request.
+  ///
+  /// - Parameter now: milliseconds since 1970.
   func charges(
     _ kind: Kind, evidence: AdmissionRequest.Evidence, address: String, now: Int64
   ) -> [Charge] {
@@ -66,30 +78,56 @@ final class ChargePlan: Sendable {
         subject: $0.subject, rule: Self.inFlightRule, amount: 1,
         limit: .inFlight(configuration.inFlight * $0.factor))
     }
-    guard case .paid(let reserve) = kind else { return inFlight + burst }
-    let window = QuotaPeriod.day(zone).window(at: now)
-    var counts: [Charge] = []
+    guard case .paid(let call) = kind else { return inFlight + burst }
+    let counted = windows(
+      rules.filter { $0.counts(function: call.function, provider: call.provider) }, bound: call.bound,
+      evidence, address, now: now)
+    return inFlight + burst + counted
+  }
+
+  /// The lines that tell what is left: every rule in a unit that the caller is told of, counting nothing.
+  func standings(evidence: AdmissionRequest.Evidence, address: String, now: Int64) -> [Charge] {
+    windows(
+      rules.filter { toldRules.contains($0.name) }, bound: CallAmounts(), evidence, address, now: now)
+  }
+
+  private func windows(
+    _ rules: [Configuration.QuotaRule], bound: CallAmounts, _ evidence: AdmissionRequest.Evidence,
+    _ address: String, now: Int64
+  ) -> [Charge] {
+    var known: [Configuration.QuotaRule.Length: Window] = [:]
+    func window(_ length: Configuration.QuotaRule.Length) -> Window {
+      if let window = known[length] { return window }
+      let window = period(length).window(at: now)
+      known[length] = window
+      return window
+    }
+    var charges: [Charge] = []
     if case .debugToken = evidence {
-      counts.append(
+      charges.append(
         Charge(
           subject: .key, rule: Self.debugRule, amount: 1,
-          limit: .window(window, limit: configuration.debugTokens.daily, held: false)))
+          limit: .window(window(.day), limit: configuration.debugTokens.daily, unit: .requests)))
     }
-    for rule in configuration.quotas {
-      counts += holders(rule.subject, evidence, address).map {
-        Charge(
-          subject: $0.subject, rule: rule.name, amount: 1,
-          limit: .window(window, limit: $0.limit(rule), held: false))
+    for rule in rules {
+      for holder in holders(rule.subject, evidence, address) {
+        charges.append(
+          Charge(
+            subject: holder.subject, rule: rule.name, amount: bound.amount(rule.unit),
+            limit: .window(window(rule.window), limit: holder.limit(rule), unit: rule.unit)))
       }
     }
-    let money = configuration.budgets.flatMap { rule in
-      holders(rule.subject, evidence, address).map {
-        Charge(
-          subject: $0.subject, rule: rule.name, amount: reserve,
-          limit: .window(window, limit: $0.limit(rule), held: true))
-      }
+    return charges
+  }
+
+  private func period(_ length: Configuration.QuotaRule.Length) -> QuotaPeriod {
+    switch length {
+    case .minute: .minute
+    case .hour: .hour
+    case .day: .day(zone)
+    case .month: .month(zone)
+    case .lifetime: .lifetime
     }
-    return inFlight + burst + counts + money
   }
 
   /// Whom a rule counts, and how many times its limit that one has.

@@ -28,11 +28,13 @@ extension Failure {
     case .modelClosed: return .modelClosed
     case .inFlight(let rule): return of(.inFlight(rule: rule), rule: rule, now: now)
     case .burst(let rule, let retryAt): return of(.burst(rule: rule, retryAt: retryAt), rule: rule, now: now)
-    case .exhausted(let remaining, let money):
-      let standing = QuotaStanding(remaining, unit: money ? .money : .requests)
-      var failure = of(.exhausted(standing), rule: remaining.rule, now: now)
+    case .exhausted(let remaining):
+      var failure = of(.exhausted(QuotaStanding(remaining)), rule: remaining.rule, now: now)
       failure.problemType = "https://iana.org/assignments/http-problem-types#quota-exceeded"
-      failure.members.append(Member("resets_at", .integer(remaining.resetsAt / 1000)))
+      // What never comes back has no such instant.
+      if remaining.resetsAt < .max {
+        failure.members.append(Member("resets_at", .integer(remaining.resetsAt / 1000)))
+      }
       return failure
     }
   }
@@ -54,9 +56,9 @@ extension Failure {
 }
 
 extension QuotaStanding {
-  init(_ remaining: Remaining, unit: QuotaUnit = .requests) {
+  init(_ remaining: Remaining) {
     self.init(
       rule: remaining.rule, limit: remaining.limit, remaining: remaining.remaining,
-      window: Window(id: "", start: remaining.windowStart, end: remaining.resetsAt), unit: unit)
+      window: Window(id: "", start: remaining.windowStart, end: remaining.resetsAt), unit: remaining.unit)
   }
 }

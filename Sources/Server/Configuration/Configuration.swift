@@ -1,5 +1,6 @@
 import Admission
 package import AppAttest
+import Gateway
 
 /// Everything an operator decides, checked. Built from `bramley.jsonc` and `BRAMLEY_…` variables by
 /// ``Configuration/read(_:)``; docs/configuration.md describes every key.
@@ -52,8 +53,8 @@ package struct Configuration: Sendable, Equatable {
   package var ipv6SiteFactor: Int64 = 16
   /// `budgets`: money; the limits are pico-dollars.
   package var budgets = [
-    QuotaRule(name: "key-budget", subject: .key, limit: 1_000_000_000_000),
-    QuotaRule(name: "total-budget", subject: .everyone, limit: 20_000_000_000_000),
+    QuotaRule(name: "key-budget", subject: .key, limit: 1_000_000_000_000, unit: .money),
+    QuotaRule(name: "total-budget", subject: .everyone, limit: 20_000_000_000_000, unit: .money),
   ]
   /// `usage.retention_days`: how long the rows of single calls are kept.
   package var usageRetentionDays: Int64 = 400
@@ -114,29 +115,6 @@ extension Configuration {
     package var categoryRequired = false
 
     package init() {}
-  }
-
-  /// A count or a budget over a day.
-  package struct QuotaRule: Sendable, Equatable {
-    /// Whose limit it is.
-    package enum Scope: String, Sendable, CaseIterable {
-      case key
-      case user
-      case app
-      case address
-      case everyone
-    }
-
-    package var name: String
-    package var subject: Scope
-    /// Requests, or pico-dollars.
-    package var limit: Int64
-
-    package init(name: String, subject: Scope, limit: Int64) {
-      self.name = name
-      self.subject = subject
-      self.limit = limit
-    }
   }
 
   /// So many requests at once, refilled evenly over so many seconds.

@@ -31,13 +31,20 @@ extension Configuration {
         "give every quota and budget a name of its own (burst, in-flight, debug-daily and users-… are reserved)"
       )
     }
-    if !out.providers.isEmpty, out.budgets.isEmpty {
+    let unbounded = out.providers.contains { provider in
+      !out.budgets.contains { $0.counts(function: nil, provider: provider.name) }
+    }
+    if unbounded {
       root.reading.mistake(
         "budgets", .missing, "nothing bounds what is spent",
         "write [{ \"name\": \"total\", \"subject\": \"everyone\", \"dollars\": \"20\" }]")
     }
-    guard !(out.quotas + out.budgets).contains(where: { $0.subject == .everyone }) else { return }
     for provider in out.providers where provider.policy == RoutePolicy.none {
+      let isCapped = (out.quotas + out.budgets).contains {
+        $0.subject == .everyone && $0.window != .month && $0.window != .lifetime
+          && $0.counts(function: nil, provider: provider.name)
+      }
+      if isCapped { continue }
       root.reading.mistake(
         "providers.\(provider.name).policy", .missing,
         "a route without proof needs a daily cap for all together",
@@ -49,6 +56,10 @@ extension Configuration {
     let name = section.entry("name")
     let scope = section.entry("subject")
     let limit = section.entry(amount)
+    let window = section.entry("window")
+    let unit = amount == "limit" ? section.entry("unit") : nil
+    let function = section.entry("function")
+    let provider = section.entry("provider")
     if section.reading.survey { return nil }
     guard let name, let scope, let limit else {
       section.reading.mistake(
@@ -64,8 +75,27 @@ extension Configuration {
         name, "this is no name for a limit", "write 1 to 32 small letters, digits and hyphens")
     }
     guard let scope = scope.choice(QuotaRule.Scope.self) else { return nil }
+    var rule = QuotaRule(name: text, subject: scope, limit: 0)
+    if let window {
+      guard let length = window.choice(QuotaRule.Length.self) else { return nil }
+      rule.window = length
+    }
+    if let function {
+      guard let name = function.string() else { return nil }
+      rule.function = name
+    }
+    if let provider {
+      guard let name = provider.string() else { return nil }
+      rule.provider = name
+    }
     if amount == "limit" {
-      return limit.integer(0...1_000_000_000).map { QuotaRule(name: text, subject: scope, limit: $0) }
+      if let unit {
+        guard let counted = unit.choice(CountedUnit.self) else { return nil }
+        rule.unit = counted.unit
+      }
+      guard let count = limit.integer(0...1_000_000_000_000) else { return nil }
+      rule.limit = count
+      return rule
     }
     guard let dollars = limit.string() else { return nil }
     guard let amount = picoDollars(dollars) else {
@@ -73,7 +103,24 @@ extension Configuration {
         limit, "this is no sum of money", "write dollars in quotes such as \"0.50\", at most 1000000")
       return nil
     }
-    return QuotaRule(name: text, subject: scope, limit: amount)
+    rule.unit = .money
+    rule.limit = amount
+    return rule
+  }
+
+  /// What a quota can count: money has budgets.
+  private enum CountedUnit: String, CaseIterable {
+    case requests
+    case tokens
+    case images
+
+    var unit: QuotaUnit {
+      switch self {
+      case .requests: .requests
+      case .tokens: .tokens
+      case .images: .images
+      }
+    }
   }
 
   /// A decimal sum of dollars in pico-dollars; nil beyond a million.

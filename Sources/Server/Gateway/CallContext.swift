@@ -41,7 +41,8 @@ struct CallContext: Sendable {
       estimated: settlement.estimated, startedAt: startedAt, firstByte: firstByte, duration: elapsed)
     let outcome: Settlement.Outcome =
       switch settlement.outcome {
-      case .used(let cost): .used(cost: cost)
+      case .used(let cost):
+        .used(cost: cost, tokens: settlement.amounts.tokens, images: settlement.amounts.images)
       case .released(let giveBack): .released(giveBackCount: giveBack)
       }
     let now = environment.now()

@@ -62,11 +62,11 @@ struct ProviderGate: Sendable {
         503, .upstreamUnavailable, "The AI provider fails just now; try again soon.",
         fields: ["retry-after": String(wait)])
     }
-    let isPaid = call.price != nil
+    let paid = PaidCall(provider: target.provider.name, model: call.model, bound: call.bound)
     let admitted: Admitted
     do {
       admitted = try await admitter.admit(
-        isPaid ? .paid(reserve: call.reserve) : .free, verified, &exchange, lease: LiveReservations.lease,
+        call.price == nil ? .free : .paid(paid), verified, &exchange, lease: LiveReservations.lease,
         model: ProviderModel(provider: target.provider.name, name: call.model), user: caller.user)
     } catch {
       if verdict == .probe { await target.health.probeWithdrawn(now: environment.now()) }

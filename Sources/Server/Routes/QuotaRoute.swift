@@ -22,10 +22,8 @@ struct QuotaRoute: Endpoint {
     let body = try await request.body.collect(upTo: 1024)
     let verified = try verifier.finish(begun, of: request, body: body)
     let admitted = try await admitter.admit(.refused, verified, &exchange, lease: nil)
-    let told = admitter.plan.toldRules
-    let charges = admitter.plan.charges(
-      .paid(reserve: 0), evidence: verified.evidence, address: exchange.address, now: now
-    ).filter { told.contains($0.rule) }
+    let charges = admitter.plan.standings(
+      evidence: verified.evidence, address: exchange.address, now: now)
     let remaining: [Remaining]
     do {
       remaining = try await environment.ledger.remaining(

@@ -140,7 +140,9 @@ final class WholeServer: Sendable {
     await background.drain()
     let plan = ChargePlan(configuration: server.configuration, zone: .utc)
     let charges = plan.charges(
-      .paid(reserve: 0), evidence: .assertion(keyID: phone.key, counter: 1, challenge: nil), address: "x",
+      .paid(
+        PaidCall(provider: "anthropic", model: "", bound: CallAmounts())),
+      evidence: .assertion(keyID: phone.key, counter: 1, challenge: nil), address: "x",
       now: clock.now)
     return try await ledger.remaining(keyID: phone.key, charges: charges, now: clock.now)
       .first { $0.rule == rule }?.remaining

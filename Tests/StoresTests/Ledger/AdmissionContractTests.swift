@@ -74,7 +74,7 @@ import Testing
     #expect(admitted.userID == "u1")
     #expect(admitted.remaining.map(\.remaining) == [0])
     let second = try await fixture.ledger.admit(Requests.assertion(1, counter: 1, id: 2, charges: charges))
-    guard case .refused(.exhausted(let left, money: false)) = second else {
+    guard case .refused(.exhausted(let left)) = second else {
       Issue.record("\(second)"); return
     }
     #expect(left.remaining == 0 && left.limit == 1 && left.resetsAt == Requests.day.end)

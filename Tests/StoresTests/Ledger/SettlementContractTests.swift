@@ -130,7 +130,7 @@ import Testing
       #expect(try await settle(fixture, number, .released(giveBackCount: false)))
     }
     let last = try await fixture.ledger.admit(Requests.assertion(0, counter: 14, id: 14, charges: charges))
-    guard case .refused(.exhausted(_, money: false)) = last else { Issue.record("\(last)"); return }
+    guard case .refused(.exhausted(_)) = last else { Issue.record("\(last)"); return }
     // Another key has its own five.
     #expect(
       try await fixture.ledger.admit(Requests.assertion(1, counter: 1, id: 50, charges: charges)).isAdmitted)
@@ -143,14 +143,14 @@ import Testing
     let fixture = try await StoreFixture(backend)
     try await fixture.register(0)
     let money = Charge(
-      subject: .key, rule: "budget", amount: 50, limit: .window(Requests.day, limit: 50, held: true))
+      subject: .key, rule: "budget", amount: 50, limit: .window(Requests.day, limit: 50, unit: .money))
     #expect(try await admit(fixture, 1, [money]))
     var tomorrow = Requests.day
     tomorrow.id = "2027-01-16"
     tomorrow.start = Requests.day.end
     tomorrow.end = Requests.day.end + 86_400_000
     var next = money
-    next.limit = .window(tomorrow, limit: 50, held: true)
+    next.limit = .window(tomorrow, limit: 50, unit: .money)
     let request = Requests.assertion(0, counter: 2, id: 2, charges: [next], now: tomorrow.start + 1)
     #expect(try await fixture.ledger.admit(request).isAdmitted)
     #expect(try await settle(fixture, 1, .used(cost: 7)))

@@ -101,7 +101,7 @@ import Testing
       Requests.make(.none, id: 1, charges: [charge("idle", burst)], lease: nil),
       Requests.make(.none, id: 2, charges: [charge("running", .inFlight(5))], lease: 90 * Self.day),
       Requests.make(
-        .none, id: 3, charges: [charge("counting", .window(Requests.month, limit: 5, held: false))],
+        .none, id: 3, charges: [charge("counting", .window(Requests.month, limit: 5, unit: .requests))],
         lease: nil),
       Requests.make(.none, id: 4, charges: [charge("recent", burst)], now: week - 3_600_000, lease: nil),
     ]

@@ -103,7 +103,8 @@ import Testing
     let today = Window(id: "2027-01-29", start: later - 1_000, end: later + 80_000_000)
     let fresh = [
       Charge(
-        subject: .address("192.0.2.9"), rule: "daily", amount: 1, limit: .window(today, limit: 1, held: false)
+        subject: .address("192.0.2.9"), rule: "daily", amount: 1,
+        limit: .window(today, limit: 1, unit: .requests)
       )
     ]
     let again = Requests.assertion(0, counter: 10, id: 10, charges: fresh, now: later)

@@ -104,6 +104,7 @@ extension SharedLedgerBook {
   ) throws -> (key: LineRows.Key, bounds: (start: Int64, end: Int64))? {
     guard let kept = reservations[id], let device = kept.device else { return nil }
     let counted = kept.lines.filter { $0.kind == .count }.compactMap { names.period($0.key.period) }
+      .filter { Settling.isGivenBack(start: $0.start, end: $0.end) }
     guard let day = counted.min(by: { $0.end - $0.start < $1.end - $1.start }),
       let rule = names.rule(Settling.giveBackRule)
     else { return nil }
