@@ -37,6 +37,8 @@ package final class Environment: Sendable {
   /// The providers: an HTTP client in the executable. It says what went wrong by `HTTPClientError`; of any
   /// other error it is assumed that the request was written.
   package let upstream: any HTTPHandler
+  /// Everybody else: files that providers made, webhooks and hooks (RULES §6.3).
+  package let outside: OutsideNetwork
 
   package init(
     configuration: Configuration, now: @escaping @Sendable () -> Int64,
@@ -47,7 +49,8 @@ package final class Environment: Sendable {
     droppedLogLines: @escaping @Sendable () -> Int = { 0 },
     log: @escaping @Sendable (String) -> Void, zone: [UInt8], keys: any DeviceKeyStore,
     ledger: any AdmissionLedger, debugTokens: any DebugTokenStore, accounts: AccountEnvironment? = nil,
-    isReady: @escaping @Sendable () async -> Bool, upstream: any HTTPHandler
+    isReady: @escaping @Sendable () async -> Bool, upstream: any HTTPHandler,
+    outside: OutsideNetwork = .none
   ) {
     self.configuration = configuration
     self.now = now
@@ -65,5 +68,6 @@ package final class Environment: Sendable {
     self.accounts = accounts
     self.isReady = isReady
     self.upstream = upstream
+    self.outside = outside
   }
 }

@@ -12,11 +12,25 @@ package struct IPAddress: Sendable, Hashable {
     if let four = Self.four(text) {
       octets = four
     } else if let sixteen = Self.sixteen(text) {
-      let mapped = sixteen.prefix(12).elementsEqual([UInt8](repeating: 0, count: 10) + [255, 255])
-      octets = mapped ? Array(sixteen.suffix(4)) : sixteen
+      octets = Self.unmapped(sixteen)
     } else {
       return nil
     }
+  }
+
+  /// These octets; nil for another number than 4 or 16.
+  package init?(octets: [UInt8]) {
+    switch octets.count {
+    case 4: self.octets = octets
+    case 16: self.octets = Self.unmapped(octets)
+    default: return nil
+    }
+  }
+
+  /// The IPv4 address that is mapped into the IPv6 one, or that one.
+  private static func unmapped(_ sixteen: [UInt8]) -> [UInt8] {
+    let isMapped = sixteen.prefix(12).elementsEqual([UInt8](repeating: 0, count: 10) + [255, 255])
+    return isMapped ? Array(sixteen.suffix(4)) : sixteen
   }
 
   /// 127.0.0.0/8 or ::1.

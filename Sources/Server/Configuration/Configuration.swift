@@ -35,6 +35,9 @@ package struct Configuration: Sendable, Equatable {
   package var databaseStatementTimeout: Int64 = 10
   /// `trusted_proxies`: peers whose X-Forwarded-For is believed.
   package var trustedProxies: [AddressBlock] = []
+  /// `outside.allowed_addresses`: where webhooks, hooks and fetched files may be although the address is not public
+  /// (RULES §6.3).
+  package var allowedAddresses: [AddressBlock] = []
   /// `time_zone`: whose midnight ends a day's quota.
   package var timeZone = "UTC"
   /// `attest`.
@@ -64,6 +67,12 @@ package struct Configuration: Sendable, Equatable {
   package var corsOrigins: [String] = []
   /// Whether pages of this machine may ask from any port, as in `dev`.
   package var corsAllowsLoopback = false
+  /// `events.endpoints`: where outgoing events go.
+  package var eventEndpoints: [EventEndpoint] = []
+  /// `events.retention_days`: how long delivered events and those that were given up are kept.
+  package var eventRetentionDays: Int64 = 30
+  /// `hooks`.
+  package var hooks = Hooks()
   /// `log.level`.
   package var logLevel = LogLevel.info
 

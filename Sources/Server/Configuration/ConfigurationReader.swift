@@ -6,12 +6,12 @@ extension Configuration {
     /// The server, which needs all of it.
     case server
     /// A command that works on the database. It runs without the server's environment, so the sections that
-    /// hold the secrets of others, `auth` and `providers`, are not judged.
+    /// hold the secrets of others, such as `auth` and `providers`, are not judged.
     case databaseCommand
 
     fileprivate func minds(_ mistake: ConfigurationMistake) -> Bool {
       let section = mistake.path.prefix { $0 != "." }
-      return self == .server || section != "auth" && section != "providers"
+      return self == .server || !["auth", "providers", "events", "hooks"].contains(section)
     }
   }
 
@@ -76,7 +76,10 @@ extension Configuration {
       out.databaseStatementTimeout = value
     }
     database.finish()
-    if let entry = root.entry("trusted_proxies") { out.trustedProxies = proxies(entry) }
+    if let entry = root.entry("trusted_proxies") { out.trustedProxies = addressBlocks(entry) }
+    let outside = root.section("outside")
+    if let entry = outside.entry("allowed_addresses") { out.allowedAddresses = addressBlocks(entry) }
+    outside.finish()
     if let entry = root.entry("time_zone"), let value = entry.string() {
       out.timeZone = value
       if !root.reading.sources.zoneExists(value) {
@@ -90,6 +93,8 @@ extension Configuration {
     if auth.isPresent { out.auth = Self.auth(auth, out) }
     providers(root.section("providers"), into: &out)
     limits(root, into: &out)
+    events(root.section("events"), into: &out)
+    hooks(root.section("hooks"), into: &out)
     let cors = root.section("cors")
     if let entry = cors.entry("origins") { out.corsOrigins = origins(entry) }
     cors.finish()
@@ -100,7 +105,7 @@ extension Configuration {
     return out
   }
 
-  private static func proxies(_ entry: ConfigurationEntry) -> [AddressBlock] {
+  private static func addressBlocks(_ entry: ConfigurationEntry) -> [AddressBlock] {
     entry.strings().compactMap { text, entry in
       if let block = AddressBlock(text) { return block }
       entry.reading.mistake(

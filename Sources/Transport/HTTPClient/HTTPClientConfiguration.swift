@@ -19,6 +19,9 @@ package struct HTTPClientConfiguration: Sendable {
   /// Whether to connect to addresses that are not on the public internet (RULES §6.3). False for every host that
   /// somebody else names.
   package var allowsPrivateAddresses = true
+  /// Which of those are allowed all the same where they are not all: told 4 or 16 octets in network order. Called on
+  /// the loop, at the moment of connecting.
+  package var allowsAddress: (@Sendable (_ octets: [UInt8]) -> Bool)?
   /// A PEM file of the authorities to trust; nil for the system's.
   package var certificateAuthorities: String?
   /// Told what libcurl says of a failure, with the authority asked: for the log. It holds no part of the request.

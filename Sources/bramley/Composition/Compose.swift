@@ -42,6 +42,25 @@ struct Compose: Sendable {
     return try client(settings)
   }
 
+  /// Whoever else is asked: at public addresses, and at those that the configuration allows (RULES §6.3).
+  func outsideNetwork() throws -> OutsideNetwork {
+    OutsideNetwork(
+      files: try outside(total: .seconds(120)), webhooks: try outside(total: .seconds(15)),
+      hooks: try outside(total: .seconds(5)))
+  }
+
+  private func outside(total: Duration) throws -> any HTTPHandler {
+    var settings = HTTPClientConfiguration()
+    settings.headTimeout = min(total, .seconds(15))
+    settings.idleTimeout = min(total, .seconds(15))
+    settings.totalTimeout = total
+    settings.allowsPrivateAddresses = false
+    settings.allowsAddress = { [configuration] in configuration.allowsOutside($0) }
+    settings.maximumHeadSize = 16 * 1024
+    settings.maximumIdleConnections = 8
+    return try client(settings)
+  }
+
   private func client(_ settings: HTTPClientConfiguration) throws -> any HTTPHandler {
     var settings = settings
     settings.diagnose = { authority, text in
@@ -83,7 +102,8 @@ struct Compose: Sendable {
         audit: SQLAuditStore(database), apple: apple,
         appleService: appleService),
       isReady: { [database] in await database.isReady() },
-      upstream: upstream)
+      upstream: upstream,
+      outside: try outsideNetwork())
   }
 
   /// What jobs that are one node's at a time run by.

@@ -153,6 +153,26 @@ struct HTTPClientFailureTests {
     }
   }
 
+  @Test("RULES §6.3: an address that is allowed by itself is connected to, its neighbours are not")
+  func addressAllowed() async throws {
+    let told = Locked<[[UInt8]]>([])
+    var configuration = HTTPClientConfiguration()
+    configuration.allowsPrivateAddresses = false
+    configuration.allowsAddress = { octets in
+      told.withLock { $0.append(octets) }
+      return octets == [127, 0, 0, 1]
+    }
+    try await ClientScene.run(configuration) { peer, _ in
+      peer.send(Self.ok)
+    } _: { scene async throws in
+      #expect(try await scene.text(scene.request()) == "ok")
+      var request = scene.request()
+      request.authority = "127.0.0.2:\(scene.peer.port)"
+      #expect(await scene.failure(request) as? HTTPClientError == .addressForbidden)
+      #expect(told.withLock { $0 } == [[127, 0, 0, 1], [127, 0, 0, 2]])
+    }
+  }
+
   @Test("a failure is explained to the log without anything of the request")
   func diagnosis() async throws {
     let told = Locked<[String]>([])

@@ -54,7 +54,7 @@ func openSocket(
   _ address: UnsafeMutablePointer<curl_sockaddr>?
 ) -> curl_socket_t {
   guard let transfer = unsafe transfer(context), let address = unsafe address else { return CURL_SOCKET_BAD }
-  guard unsafe transfer.configuration.allowsPrivateAddresses || isPublic(address) else {
+  guard unsafe mayConnect(address, transfer.configuration) else {
     transfer.refusedAddress()
     return CURL_SOCKET_BAD
   }
@@ -62,16 +62,23 @@ func openSocket(
   return unsafe socket(address.pointee.family, type, address.pointee.protocol)
 }
 
-private func isPublic(_ address: UnsafeMutablePointer<curl_sockaddr>) -> Bool {
+private func mayConnect(
+  _ address: UnsafeMutablePointer<curl_sockaddr>, _ configuration: HTTPClientConfiguration
+) -> Bool {
+  if configuration.allowsPrivateAddresses { return true }
+  guard let octets = unsafe octets(address) else { return false }
+  let isPublic = octets.count == 4 ? PublicAddress.isPublic(v4: octets) : PublicAddress.isPublic(v6: octets)
+  return isPublic || configuration.allowsAddress?(octets) == true
+}
+
+private func octets(_ address: UnsafeMutablePointer<curl_sockaddr>) -> [UInt8]? {
   // sockaddr_in: family, port, address. sockaddr_in6: family, port, flow, address; it is longer than sockaddr,
   // but libcurl's structure has room for it.
   let start = unsafe UnsafeRawPointer(address) + (MemoryLayout<curl_sockaddr>.offset(of: \.addr) ?? 0)
   switch unsafe address.pointee.family {
-  case AF_INET:
-    return unsafe PublicAddress.isPublic(v4: Array(UnsafeRawBufferPointer(start: start + 4, count: 4)))
-  case AF_INET6:
-    return unsafe PublicAddress.isPublic(v6: Array(UnsafeRawBufferPointer(start: start + 8, count: 16)))
-  default: return false
+  case AF_INET: return unsafe Array(UnsafeRawBufferPointer(start: start + 4, count: 4))
+  case AF_INET6: return unsafe Array(UnsafeRawBufferPointer(start: start + 8, count: 16))
+  default: return nil
   }
 }
 
