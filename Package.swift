@@ -57,7 +57,7 @@ let package = Package(
     target("Transport", ["CCurl", "CLinux", "HTTPMessages", "System"]),
 
     // Domain: rules, no I/O, none knows another.
-    target("AppAttest", ["Cryptography", "Encodings"]),
+    target("AppAttest", ["Cryptography", "Encodings", "HTTPMessages"]),
     target("Accounts", ["Cryptography", "Encodings"]),
     target("Gateway", ["Encodings", "HTTPMessages"]),
     target("SignInWithApple", ["Cryptography", "Encodings", "HTTPMessages"]),
@@ -91,7 +91,7 @@ let package = Package(
     test("Cryptography", ["Encodings"]),
     test("SQL", ["System"]),
     test("Transport", ["HTTPMessages", "System"]),
-    test("AppAttest", ["Cryptography", "Encodings", "AppleSimulator"]),
+    test("AppAttest", ["Cryptography", "Encodings", "HTTPMessages", "AppleSimulator"]),
     test("Gateway", ["Encodings", "HTTPMessages"]),
     test("Admission", ["AppAttest", "Gateway"]),
     test("Accounts", ["Cryptography", "Encodings"]),

@@ -22,11 +22,20 @@ package struct DeviceState: Sendable, Equatable {
   /// The key's current user (RULES §1.9).
   package var userID: String?
   package var counters: CounterWindow
+  /// Seconds since 1970.
+  package var registeredAt: Int64
+  /// What Apple's newest receipt says of the device: about how many keys it attested for this app in 30 days. nil
+  /// until it is known, and until then a newcomer's allowance holds (RULES §1.10). A signal, never alone a refusal.
+  package var riskMetric: Int64?
+  /// Whether DeviceCheck said that the device had registered in the same month before; nil where it was not asked.
+  package var isKnownDevice: Bool?
+  /// The last day, in days since 1970, on which its evidence held.
+  package var usedOn: Int64
 
   package init(
     id: Int64, keyID: [UInt8], status: Status, appID: String, acceptance: String, anchor: [UInt8],
-    userID: String?,
-    counters: CounterWindow
+    userID: String?, counters: CounterWindow, registeredAt: Int64 = 0, riskMetric: Int64? = nil,
+    isKnownDevice: Bool? = nil, usedOn: Int64 = 0
   ) {
     self.id = id
     self.keyID = keyID
@@ -36,6 +45,17 @@ package struct DeviceState: Sendable, Equatable {
     self.anchor = anchor
     self.userID = userID
     self.counters = counters
+    self.registeredAt = registeredAt
+    self.riskMetric = riskMetric
+    self.isKnownDevice = isKnownDevice
+    self.usedOn = usedOn
+  }
+
+  /// Notes that its evidence held; whether that is a change.
+  mutating func use(at now: Int64) -> Bool {
+    let day = now / 86_400_000
+    defer { usedOn = day }
+    return usedOn != day
   }
 }
 

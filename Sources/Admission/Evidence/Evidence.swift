@@ -53,9 +53,10 @@ enum Evidence {
       return try assertion(request, keyID, counter, challenge, in: book)
     case .session(let hash, let route):
       guard let session = try book.session(hash), session.expiry.saturatingMultiply(1_000) > request.now,
-        session.routes.contains(route), let device = try book.device(session.keyID), device.status != .revoked
+        session.routes.contains(route), var device = try book.device(session.keyID), device.status != .revoked
       else { return .refused(.invalidToken) }
       if let refusal = standing(device, request) { return .refused(refusal) }
+      if device.use(at: request.now) { try book.keep(device) }
       return .holds(Bearer(device: device))
     case .debugToken(let hash):
       guard let token = try book.debugToken(hash), token.expiry.saturatingMultiply(1_000) > request.now
@@ -72,7 +73,10 @@ enum Evidence {
   ) throws -> Verdict {
     guard var device = try book.device(keyID), device.status != .revoked else { return .refused(.unknownKey) }
     let acceptance = device.counters.accept(counter, width: request.counterWindow)
-    if acceptance != .refused { try book.keep(device) }
+    if acceptance != .refused {
+      _ = device.use(at: request.now)
+      try book.keep(device)
+    }
     let isFresh = try challenge.map { try book.consume($0, keyID: keyID) } ?? true
     if let refusal = standing(device, request) { return .refused(refusal) }
     if acceptance == .refused { return .refused(.counterReplayed) }

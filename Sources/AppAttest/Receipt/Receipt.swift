@@ -46,7 +46,9 @@ package struct Receipt: Sendable, Equatable {
     self.creation = creation
     clientDataHash = fields[4].map { Array($0) }
     environment = try Self.environment(fields[7])
-    riskMetric = try Self.optional(fields[17]) { Int(String(decoding: $0, as: UTF8.self)) }
+    riskMetric = try Self.optional(fields[17]) { digits in
+      Int(String(decoding: digits, as: UTF8.self)).flatMap { $0 >= 0 ? $0 : nil }
+    }
     notBefore = try Self.optional(fields[19]) { Self.time($0) }
     expiration = try Self.optional(fields[21]) { Self.time($0) }
   }

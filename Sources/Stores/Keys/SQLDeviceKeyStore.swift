@@ -49,6 +49,11 @@ package struct SQLDeviceKeyStore: DeviceKeyStore {
         [.integer(DeviceState.Status.revoked.rawValue), .blob(keyID)])
       guard revoked > 0 else { return false }
       try transaction.execute(
+        """
+        update device_receipts set next_refresh = null
+        where device = (select id from device_keys where key_id = $1)
+        """, [.blob(keyID)])
+      try transaction.execute(
         "delete from session_tokens where device = (select id from device_keys where key_id = $1)",
         [.blob(keyID)])
       try act?.write(.deviceKeyRevoked, device: keyID, transaction)
@@ -128,7 +133,7 @@ package struct SQLDeviceKeyStore: DeviceKeyStore {
       ])
     try transaction.execute("insert into device_states (device) values ($1)", [.integer(id)])
     try transaction.execute(
-      "insert into device_receipts (device, receipt, received_at) values ($1, $2, $3)",
+      "insert into device_receipts (device, receipt, received_at, next_refresh) values ($1, $2, $3, $3)",
       [.integer(id), .blob(receipt), .integer(key.registeredAt)])
   }
 }

@@ -67,6 +67,7 @@ final class LedgerBook: LedgerRows {
       try update.bind(3, Int64(bitPattern: device.counters.near))
       try update.bind(4, Int64(bitPattern: device.counters.far))
       if let user = device.userID { try update.bind(5, user) } else { try update.bindNull(5) }
+      try update.bind(6, device.usedOn)
       try update.run()
       changed.isChanged = false
     }
@@ -89,7 +90,9 @@ final class LedgerBook: LedgerRows {
     let device = DeviceState(
       id: select.int64(0), keyID: keyID, status: DeviceState.Status(rawValue: select.int64(1)) ?? .revoked,
       appID: appID, acceptance: "\(select.string(3))/\(appID)", anchor: select.bytes(4),
-      userID: select.isNull(8) ? nil : select.string(8), counters: counters)
+      userID: select.isNull(8) ? nil : select.string(8), counters: counters, registeredAt: select.int64(9),
+      riskMetric: select.isNull(10) ? nil : select.int64(10),
+      isKnownDevice: select.isNull(11) ? nil : select.int64(11) != 0, usedOn: select.int64(12))
     devices[keyID] = Device(device)
     return device
   }

@@ -16,11 +16,14 @@ final class LedgerStatements {
   init(_ transaction: Transaction) throws {
     device = try transaction.statement(
       """
-      select k.id, k.status, k.app_id, k.environment, k.anchor, s.highest, s.near, s.far, s.user_id
+      select k.id, k.status, k.app_id, k.environment, k.anchor, s.highest, s.near, s.far, s.user_id,
+        k.registered_at, k.risk_metric, k.known_device, s.used_on
       from device_keys k join device_states s on s.device = k.id where k.key_id = $1
       """)
     updateDevice = try transaction.statement(
-      "update device_states set highest = $2, near = $3, far = $4, user_id = $5 where device = $1")
+      """
+      update device_states set highest = $2, near = $3, far = $4, user_id = $5, used_on = $6 where device = $1
+      """)
     line = try transaction.statement(
       "select used, held from lines where subject = $1 and rule = $2 and period = $3")
     insertLine = try transaction.statement(

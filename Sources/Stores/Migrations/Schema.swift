@@ -12,6 +12,7 @@ package enum Schema {
     Migration(version: 6, name: "apple events", sql: appleEvents),
     Migration(version: 7, name: "audit origins", sql: auditOrigins),
     Migration(version: 8, name: "outgoing events", sql: outgoingEvents),
+    Migration(version: 9, name: "receipt refreshes", sql: receiptRefreshes),
   ]
 
   /// Brings the database to this program's schema; the versions that were applied.

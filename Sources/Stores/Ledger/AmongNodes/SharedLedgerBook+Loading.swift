@@ -198,7 +198,9 @@ extension SharedLedgerBook {
     devices[keyID] = DeviceState(
       id: row.int64(1), keyID: keyID, status: DeviceState.Status(rawValue: row.int64(2)) ?? .revoked,
       appID: appID, acceptance: "\(row.string(4))/\(appID)", anchor: row.bytes(5),
-      userID: row.optionalString(9), counters: counters)
+      userID: row.optionalString(9), counters: counters, registeredAt: row.int64(10),
+      riskMetric: row.optionalInt64(11), isKnownDevice: row.optionalInt64(12).map { $0 != 0 },
+      usedOn: row.int64(13))
   }
 
   private func add(reservation row: Row) throws {
@@ -210,7 +212,8 @@ extension SharedLedgerBook {
   }
 
   private static let selectDevices = """
-    select k.key_id, k.id, k.status, k.app_id, k.environment, k.anchor, s.highest, s.near, s.far, s.user_id
+    select k.key_id, k.id, k.status, k.app_id, k.environment, k.anchor, s.highest, s.near, s.far, s.user_id,
+      k.registered_at, k.risk_metric, k.known_device, s.used_on
     from device_keys k join device_states s on s.device = k.id
     where k.id in (
       select id from device_keys where key_id = any($1)

@@ -48,16 +48,17 @@ final class SharedLedgerBook: LedgerRows {
       try transaction.enqueue(
         """
         update device_states s
-        set highest = w.highest, near = w.near, far = w.far, user_id = nullif(w.user_id, '')
-        from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[])
-          w (device, highest, near, far, user_id)
+        set highest = w.highest, near = w.near, far = w.far, user_id = nullif(w.user_id, ''),
+          used_on = w.used_on
+        from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[])
+          w (device, highest, near, far, user_id, used_on)
         where s.device = w.device
         """,
         [
           .integers(states.map(\.id)), .integers(states.map { Int64($0.counters.highest) }),
           .integers(states.map { Int64(bitPattern: $0.counters.near) }),
           .integers(states.map { Int64(bitPattern: $0.counters.far) }),
-          .texts(states.map { $0.userID ?? "" }),
+          .texts(states.map { $0.userID ?? "" }), .integers(states.map(\.usedOn)),
         ])
     }
     try lines.flush(transaction)
