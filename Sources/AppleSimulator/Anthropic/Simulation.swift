@@ -19,6 +19,10 @@ struct Simulation: Sendable {
   var cacheWrite = 0
   var gzip = false
   var chunk: Int?
+  var wait: Int?
+  /// Millionths.
+  var units: Int?
+  var lost = false
 
   /// The instructions of a prompt, and the prompt without them.
   static func read(_ prompt: String) throws(AnthropicFailure) -> (Simulation, rest: String) {
@@ -63,6 +67,9 @@ struct Simulation: Sendable {
     case .cacheWrite(let count): cacheWrite = count
     case .gzip: gzip = true
     case .bytes(let count): chunk = count
+    case .wait(let looks): wait = looks
+    case .units(let count): units = count * 1_000_000
+    case .lost: lost = true
     }
   }
 

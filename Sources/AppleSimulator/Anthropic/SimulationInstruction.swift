@@ -22,6 +22,9 @@
 /// | `cache read N`, `cache write N` | reports N input tokens as read from, written to the cache |
 /// | `gzip` | compresses the answer though nobody asked for it |
 /// | `bytes N` | sends the answer N octets at a time |
+/// | `wait N` | fal's queue: complete after N looks while it waits and N while it runs |
+/// | `units N` | fal: bills N units instead of the real ones |
+/// | `lost` | fal's queue: does not know the call any more |
 public enum SimulationInstruction: Sendable, Equatable {
   /// Fails with a status, before the answer or after so many pieces.
   case error(Int, after: Int?)
@@ -59,6 +62,12 @@ public enum SimulationInstruction: Sendable, Equatable {
   case gzip
   /// Sends so many octets at a time.
   case bytes(Int)
+  /// Looks at a call in a queue until it runs, and until it is complete.
+  case wait(Int)
+  /// Bills so many units.
+  case units(Int)
+  /// The queue does not know the call any more.
+  case lost
 
   /// Reads what stands between `[simulate:` and `]`; nil for what is none.
   public init?(_ text: some StringProtocol) {
@@ -91,6 +100,9 @@ public enum SimulationInstruction: Sendable, Equatable {
     case ("cache", 3, 1) where words[1] == "write": self = .cacheWrite(numbers[0])
     case ("gzip", 1, _): self = .gzip
     case ("bytes", 2, 1) where numbers[0] > 0: self = .bytes(numbers[0])
+    case ("wait", 2, 1): self = .wait(numbers[0])
+    case ("units", 2, 1): self = .units(numbers[0])
+    case ("lost", 1, _): self = .lost
     default: return nil
     }
   }

@@ -43,6 +43,11 @@ extension PriceTable {
     anthropic("claude-sonnet-5", "2", "10", "0.20", "2.5", "4", context: 1_000_000, output: 128_000),
     anthropic("claude-opus-5-5", "4", "20", "0.20", "5", "8", context: 1_000_000, output: 128_000),
     anthropic("claude-opus-5", "5", "25", "0.50", "6.25", "10", context: 1_000_000, output: 128_000),
+    // fal bills it by the begun megapixel; the file has the price as that of an image.
+    PriceRow(
+      provider: "fal", model: "fal-ai/flux/schnell",
+      unit: UnitPrice(unit: FalUnit.megapixel.rawValue, price: PicoDollars.dollars("0.003") ?? 0),
+      source: "LiteLLM 1.108.7"),
   ])
 
   /// Dollars for a million tokens: input, output, cache read, cache write for 5 minutes and for an hour.

@@ -39,8 +39,20 @@ extension PreparedCall {
   package var atReserve: CallSettlement {
     guard price != nil else { return CallSettlement(outcome: .used(cost: 0)) }
     return CallSettlement(
-      outcome: .used(cost: reserve), usage: TokenUsage(input: inputBound, output: outputBound),
+      outcome: .used(cost: reserve),
+      usage: TokenUsage(input: inputBound, output: outputBound, microUnits: microUnitBound),
       images: imageBound, estimated: true)
+  }
+
+  /// The settlement of an answer that is no success: released where the provider bills nothing for it, at the units
+  /// that it told, else at the full reserve.
+  package func settlement(of failure: UpstreamFailure) -> CallSettlement {
+    if failure.unbilled { return CallSettlement(outcome: .released(giveBackCount: failure.givesBackCount)) }
+    guard let units = failure.microUnits, let cost = price?.unit?.cost(microUnits: units) else {
+      return atReserve
+    }
+    return CallSettlement(
+      outcome: .used(cost: cost), usage: TokenUsage(microUnits: units), images: units > 0 ? imageBound : 0)
   }
 
   /// The settlement of an answer with a 2xx head, ended or broken off, by what the meter has read.
@@ -65,6 +77,7 @@ extension PreparedCall {
       return atReserve
     }
     return CallSettlement(
-      outcome: .used(cost: cost), usage: usage, estimated: reading.completeness != .final)
+      outcome: .used(cost: cost), usage: usage, images: reading.images ?? imageBound,
+      estimated: reading.completeness != .final)
   }
 }

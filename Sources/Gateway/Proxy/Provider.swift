@@ -22,8 +22,17 @@ package protocol Provider: Sendable {
   /// A reader of the usage in the answer to that call.
   func meter(for call: PreparedCall, streamed: Bool) -> any UsageMeter
 
+  /// The same, where the head of the answer may say it.
+  func meter(for call: PreparedCall, streamed: Bool, fields: HTTPFields) -> any UsageMeter
+
   /// What a non-2xx answer of the provider means: what the app is told, and what the operator.
   func judge(status: Int, fields: HTTPFields, body: [UInt8], scrubber: SecretScrubber) -> UpstreamFailure
+}
+
+extension Provider {
+  package func meter(for call: PreparedCall, streamed: Bool, fields: HTTPFields) -> any UsageMeter {
+    meter(for: call, streamed: streamed)
+  }
 }
 
 /// One method and path of a provider's API.
@@ -94,6 +103,8 @@ package struct PreparedCall: Sendable, Equatable {
   package var inputBound: Int64
   /// The most output tokens: the forwarded `max_tokens`.
   package var outputBound: Int64
+  /// The most millionths of a unit that this can come to, where the model is priced by units.
+  package var microUnitBound: Int64 = 0
   /// The most that this can cost, in pico-dollars.
   package var reserve: Int64
   /// Whether an event stream was asked for.

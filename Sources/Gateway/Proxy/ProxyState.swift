@@ -110,7 +110,7 @@ package struct ProxyState: Sendable {
     default: return refuseAnswer(.unexpectedContent)
     }
     phase = .streaming(streamed: streamed)
-    meter = provider.meter(for: call, streamed: streamed)
+    meter = provider.meter(for: call, streamed: streamed, fields: fields)
     let passing = provider.answerFields(fields).lines.filter { !scrubber.holdsSecret($0.value) }
     return [.answerHead(status: status, fields: HTTPFields(passing.map { ($0.name, $0.value) }))]
   }
@@ -164,10 +164,9 @@ package struct ProxyState: Sendable {
     let readable = fields["content-encoding"].map { HTTPFields.same($0, "identity") } ?? true
     let failure = provider.judge(
       status: status, fields: fields, body: readable ? body : [], scrubber: scrubber)
-    let settlement =
-      failure.unbilled
-      ? CallSettlement(outcome: .released(giveBackCount: failure.givesBackCount)) : call.atReserve
-    return [.settle(settlement)] + (failure.alarm.map { [.alarm($0)] } ?? []) + [.answerError(failure.error)]
+    return [.settle(call.settlement(of: failure))] + (failure.alarm.map { [.alarm($0)] } ?? []) + [
+      .answerError(failure.error)
+    ]
   }
 
   private mutating func failed(_ reason: UpstreamBreak) -> [Action] {

@@ -6,13 +6,19 @@ package struct UpstreamFailure: Sendable, Equatable {
   package var unbilled: Bool
   /// Whether the day count may be given back (RULES §5.4).
   package var givesBackCount: Bool
+  /// Millionths of a unit that the answer says are billed all the same; nil where it says nothing.
+  package var microUnits: Int64?
   /// What the operator is told; nil for what is the app's own doing or passes by itself.
   package var alarm: ProxyAlarm?
 
-  package init(error: ProviderError, unbilled: Bool, givesBackCount: Bool, alarm: ProxyAlarm? = nil) {
+  package init(
+    error: ProviderError, unbilled: Bool, givesBackCount: Bool, microUnits: Int64? = nil,
+    alarm: ProxyAlarm? = nil
+  ) {
     self.error = error
     self.unbilled = unbilled
     self.givesBackCount = givesBackCount
+    self.microUnits = microUnits
     self.alarm = alarm
   }
 }

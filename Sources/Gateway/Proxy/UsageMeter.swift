@@ -23,17 +23,20 @@ package struct MeterReading: Sendable, Equatable {
   /// The figures so far.
   package var usage: TokenUsage
   package var completeness: Completeness
+  /// The images of the answer; nil where nobody counted them.
+  package var images: Int64?
   /// Octets of visible text so far.
   package var visibleOctets: Int64
   /// Whether the answer so far is visible text alone, all of which was read.
   package var visibleOnly: Bool
 
   package init(
-    usage: TokenUsage = TokenUsage(), completeness: Completeness = .nothing, visibleOctets: Int64 = 0,
-    visibleOnly: Bool = false
+    usage: TokenUsage = TokenUsage(), completeness: Completeness = .nothing, images: Int64? = nil,
+    visibleOctets: Int64 = 0, visibleOnly: Bool = false
   ) {
     self.usage = usage
     self.completeness = completeness
+    self.images = images
     self.visibleOctets = visibleOctets
     self.visibleOnly = visibleOnly
   }

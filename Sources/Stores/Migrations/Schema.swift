@@ -13,6 +13,7 @@ package enum Schema {
     Migration(version: 7, name: "audit origins", sql: auditOrigins),
     Migration(version: 8, name: "outgoing events", sql: outgoingEvents),
     Migration(version: 9, name: "receipt refreshes", sql: receiptRefreshes),
+    Migration(version: 10, name: "queued calls", sql: queuedCalls),
   ]
 
   /// Brings the database to this program's schema; the versions that were applied.
