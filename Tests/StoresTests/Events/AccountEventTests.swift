@@ -83,14 +83,7 @@ import Testing
 
 extension AccountFixture {
   func subscribe(_ url: String, _ kinds: [OutgoingEvent.Kind]) async throws {
-    try await database.write { transaction in
-      let id = try transaction.insert("insert into event_endpoints (url) values ($1)", [.text(url)])
-      for kind in kinds {
-        try transaction.execute(
-          "insert into event_subscriptions (type, endpoint) values ($1, $2)",
-          [.text(kind.rawValue), .integer(id)])
-      }
-    }
+    try await outbox.subscribe([EventSubscription(url: url, kinds: Set(kinds))])
   }
 
   /// The events in their order, each with the number of its user.
