@@ -28,7 +28,8 @@ struct Application {
         AttestTargets.probe, "/health",
         "/ready", "none",
       ]
-        + AccountRoutes.paths + Set(providers.map { $0.path($1.path) }).sorted(),
+        + AccountRoutes.paths + Set(providers.map { $0.path($1.path) }).sorted()
+        + configuration.functions.map(\.path),
       droppedLogLines: environment.droppedLogLines)
     let log = ApplicationLog(environment)
     let challenges = ChallengeKeys(environment)
@@ -68,13 +69,17 @@ struct Application {
         environment: environment, challenges: challenges, verifier: verifier, admitter: admitter),
       TokenRoute(
         environment: environment, challenges: challenges, verifier: verifier, admitter: admitter,
-        routes: Set(providers.filter { $0.0.policy == .session }.map { $0.path($1.path) }).sorted(),
+        routes: Set(providers.filter { $0.0.policy == .session }.map { $0.path($1.path) }).sorted()
+          + configuration.functions.filter { $0.policy == .session }.map(\.path),
         bearers: accounts?.bearers),
     ]
     let gate = ProviderGate(
       environment: environment, challenges: challenges, verifier: verifier, admitter: admitter, live: live,
       bearers: accounts?.bearers)
     endpoints += providers.map { ProviderRoute(providerPath: $1, target: $0, gate: gate) }
+    endpoints += configuration.functions.compactMap {
+      FunctionRoute($0, gate: gate, configuration: configuration, targets: targets)
+    }
     if let accounts { endpoints += AccountRoutes(service: accounts).all }
     self.endpoints = endpoints
     self.metrics = metrics

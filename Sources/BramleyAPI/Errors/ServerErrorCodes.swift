@@ -32,7 +32,7 @@ extension ErrorCode {
   public static let upstreamRefused: ErrorCode = "upstream_refused"
 
   /// Every code that Bramley's source names; providers' policies add their own.
-  public static let known: [ErrorCode] = knownOfAttestation + knownOfAccounts
+  public static let known: [ErrorCode] = knownOfAttestation + knownOfAccounts + knownOfFunctions
 
   private static let knownOfAttestation: [ErrorCode] = [
     .attestationRequired, .unknownKey, .challengeInvalid, .challengeExpired, .challengeUsed, .counterReplayed,

@@ -109,3 +109,21 @@ package struct FunctionInput: Sendable, Equatable {
     return nil
   }
 }
+
+extension FunctionInput {
+  /// A body that the fields accept, as short as they allow.
+  package static func sample(_ fields: [FunctionField]) -> [UInt8] {
+    func value(_ shape: FunctionField.Shape) -> JSONValue {
+      switch shape {
+      case .string: "x"
+      case .integer(let range): .integer(range.lowerBound)
+      case .number(let range): .number("\(range.lowerBound)")
+      case .boolean: true
+      case .choice(let choices): .string(choices.first ?? "")
+      case .list(let inner, _): [value(inner)]
+      case .image: .string(Base64.encode([0xFF, 0xD8, 0xFF]))
+      }
+    }
+    return JSONValue.object(fields.map { ($0.name, value($0.shape)) }).bytes
+  }
+}

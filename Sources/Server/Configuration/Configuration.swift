@@ -46,6 +46,8 @@ package struct Configuration: Sendable, Equatable {
   package var auth: Auth?
   /// `providers.anthropic`; nil when the section is absent.
   package var anthropic: Anthropic?
+  /// `functions`.
+  package var functions: [Function] = []
   /// `quotas`: counts.
   package var quotas = [QuotaRule(name: "daily", subject: .key, limit: 100)]
   /// `burst`.

@@ -11,7 +11,7 @@ extension Configuration {
 
     fileprivate func minds(_ mistake: ConfigurationMistake) -> Bool {
       let section = mistake.path.prefix { $0 != "." }
-      return self == .server || !["auth", "providers", "events", "hooks"].contains(section)
+      return self == .server || !["auth", "providers", "functions", "events", "hooks"].contains(section)
     }
   }
 
@@ -92,6 +92,7 @@ extension Configuration {
     let auth = root.section("auth")
     if auth.isPresent { out.auth = Self.auth(auth, out) }
     providers(root.section("providers"), into: &out)
+    functions(root, into: &out)
     limits(root, into: &out)
     events(root.section("events"), into: &out)
     hooks(root.section("hooks"), into: &out)

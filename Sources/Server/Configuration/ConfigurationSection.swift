@@ -224,6 +224,36 @@ final class ConfigurationSection {
     }
   }
 
+  /// Each member of an object whose names are the operator's own; nil when the key is absent. In the survey's
+  /// keys, `*` stands for a name.
+  func named<Value>(
+    _ key: String, _ example: String, _ read: (String, ConfigurationSection) -> Value?
+  ) -> [Value]? {
+    let inner = (keyPath.isEmpty ? key : "\(keyPath).\(key)") + ".*"
+    guard let entry = entry(key) else {
+      if reading.survey {
+        _ = read(
+          "name",
+          ConfigurationSection(
+            path: "\(fullPath(key)).name", keyPath: inner, node: nil, overridable: false, reading: reading))
+      }
+      return nil
+    }
+    guard let members = entry.value.members else {
+      reading.mistake(entry, "an object belongs here, not \(entry.kind)", "write \(example)")
+      return nil
+    }
+    return members.compactMap { member in
+      let section = ConfigurationSection(
+        path: "\(entry.path).\(member.name)", keyPath: inner, node: member.value,
+        place: entry.variableText == nil ? reading.place(of: member.nameRange.lowerBound) : entry.place,
+        overridable: false, reading: reading)
+      let value = read(member.name, section)
+      section.finish()
+      return value
+    }
+  }
+
   /// Says which keys nobody asked for.
   func finish() {
     for member in node?.members ?? [] where !known.contains(member.name) && member.name != "$schema" {

@@ -39,6 +39,7 @@ extension Configuration {
         "budgets", .missing, "nothing bounds what is spent",
         "write [{ \"name\": \"total\", \"subject\": \"everyone\", \"dollars\": \"20\" }]")
     }
+    checkFunctions(root, out)
     for provider in out.providers where provider.policy == RoutePolicy.none {
       let isCapped = (out.quotas + out.budgets).contains {
         $0.subject == .everyone && $0.window != .month && $0.window != .lifetime

@@ -6,6 +6,9 @@ import HTTPMessages
 enum ErrorStyle: Sendable {
   /// RFC 9457 problem details.
   case problem
+  /// As ``problem``, for the clients of Supabase's functions: `error` is the message, and `x-relay-error` says that
+  /// the function was not to be had.
+  case function
   /// Anthropic's envelope.
   case anthropic
   /// OpenAI's envelope.
@@ -16,6 +19,7 @@ enum ErrorStyle: Sendable {
   /// What belongs below a path even where no route is.
   static func of(path: Substring) -> ErrorStyle {
     if path.hasPrefix("/ai/anthropic/") { return .anthropic }
+    if path.hasPrefix("/functions/v1/") { return .function }
     if path.hasPrefix("/ai/openai/") { return .openAI }
     return path.hasPrefix("/auth/v1/") ? .supabase : .problem
   }
@@ -34,6 +38,12 @@ enum ErrorStyle: Sendable {
     switch self {
     case .problem:
       fields["content-type"] = "application/problem+json"
+      body = HTTPBody(failure.problem(requestID: requestID).bytes)
+    case .function:
+      fields["content-type"] = "application/problem+json"
+      if failure.status >= 500 { fields["x-relay-error"] = "true" }
+      var failure = failure
+      failure.members.insert(Failure.Member("error", .string(failure.message)), at: 0)
       body = HTTPBody(failure.problem(requestID: requestID).bytes)
     case .anthropic:
       fields["content-type"] = "application/json"

@@ -12,6 +12,7 @@ actor ProviderCall {
   fileprivate let context: CallContext
   private let target: ProviderTarget
   private let call: PreparedCall
+  private let errors: ErrorStyle
   private var state: ProxyState
   private var upstream: (any HTTPBodyStream)?
   private var ready: [[UInt8]] = []
@@ -22,8 +23,10 @@ actor ProviderCall {
   private(set) var code: ErrorCode?
   private var firstByte: Int64?
 
-  init(_ call: PreparedCall, target: ProviderTarget, context: CallContext) {
+  /// - Parameter errors: how errors are written; nil for the provider's way.
+  init(_ call: PreparedCall, target: ProviderTarget, context: CallContext, errors: ErrorStyle? = nil) {
     self.call = call
+    self.errors = errors ?? target.errors
     self.target = target
     self.context = context
     state = ProxyState(call: call, provider: target.provider, secrets: target.secrets)
@@ -43,7 +46,7 @@ actor ProviderCall {
       }
       return await perform(state.received(.failed(failure.reason, written: failure.written))) ?? unanswered
     }
-    let stream = Self.stream(of: answer.body)
+    let stream = answer.body.pulled
     upstream = stream
     if let response = await perform(state.received(.head(status: answer.status, fields: answer.fields))) {
       return begin(response, length: answer.body.length)
@@ -126,7 +129,7 @@ actor ProviderCall {
         status = error.status
         code = ErrorCode(rawValue: error.code)
         await context.health.answered(status, keyID: context.keyID, now: context.environment.now())
-        response = target.errors.response(Failure(error), requestID: context.requestID)
+        response = errors.response(Failure(error), requestID: context.requestID)
       case .cancelUpstream: upstream?.cancel()
       case .settle(let settlement):
         await context.settle(
@@ -157,16 +160,9 @@ actor ProviderCall {
 
   /// The state always answers; a client must never wait for a mistake of ours.
   private var unanswered: HTTPResponse {
-    target.errors.response(
+    errors.response(
       Failure(502, .upstreamUnavailable, "The AI provider's answer cannot be passed on."),
       requestID: context.requestID)
-  }
-
-  private static func stream(of body: HTTPBody) -> any HTTPBodyStream {
-    switch body.content {
-    case .stream(let stream, _): stream
-    case .bytes(let bytes): SingleChunk(bytes)
-    }
   }
 }
 
@@ -205,18 +201,4 @@ extension Failure {
       error.status, ErrorCode(rawValue: error.code), error.message, fields: error.fields,
       providerType: error.type)
   }
-}
-
-/// Octets at hand as a stream.
-private actor SingleChunk: HTTPBodyStream {
-  private var bytes: [UInt8]?
-
-  init(_ bytes: [UInt8]) { self.bytes = bytes.isEmpty ? nil : bytes }
-
-  func next() async throws -> [UInt8]? {
-    defer { bytes = nil }
-    return bytes
-  }
-
-  nonisolated func cancel() {}
 }

@@ -39,10 +39,12 @@ struct ProviderGate: Sendable {
   /// Admits the call that `prepare` makes of the caller's request, with its money reserved. Throws a
   /// ``Failure``; the evidence is used up all the same.
   ///
-  /// - Parameter prepare: judges the request under the device's name at the provider, nil for none. It may be
-  ///   asked twice.
+  /// - Parameters:
+  ///   - function: the name of the function that makes the call.
+  ///   - prepare: judges the request under the device's name at the provider, nil for none. It may be asked
+  ///     twice.
   func admit(
-    _ caller: Caller, to target: ProviderTarget, route: String,
+    _ caller: Caller, to target: ProviderTarget, route: String, function: String? = nil,
     _ exchange: inout Exchange, preparing prepare: (String?) throws(ProviderRefusal) -> PreparedCall
   ) async throws -> AdmittedCall {
     let verified = caller.verified
@@ -62,7 +64,8 @@ struct ProviderGate: Sendable {
         503, .upstreamUnavailable, "The AI provider fails just now; try again soon.",
         fields: ["retry-after": String(wait)])
     }
-    let paid = PaidCall(provider: target.provider.name, model: call.model, bound: call.bound)
+    let paid = PaidCall(
+      provider: target.provider.name, model: call.model, function: function, bound: call.bound)
     let admitted: Admitted
     do {
       admitted = try await admitter.admit(

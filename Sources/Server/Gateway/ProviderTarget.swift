@@ -10,13 +10,14 @@ struct ProviderTarget: Sendable {
   let policy: Configuration.RoutePolicy
   let bodyLimit: Int
   /// Shared by all that calls this provider.
-  let health = ProviderHealth()
+  let health: ProviderHealth
   private let apiKey: Secret
   private let pseudonymKey: [UInt8]
 
   /// Nil when the base URL is none: the configuration's reader refuses that before.
-  init?(_ configuration: any ConfiguredProvider) {
+  init?(_ configuration: any ConfiguredProvider, health: ProviderHealth = ProviderHealth()) {
     guard let base = BaseURL(configuration.baseURL) else { return nil }
+    self.health = health
     provider = configuration.provider
     self.base = base
     policy = configuration.policy

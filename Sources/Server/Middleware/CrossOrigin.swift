@@ -9,12 +9,12 @@ struct CrossOrigin: Sendable {
 
   private static let requestHeaders = [
     "authorization", "content-type", "x-api-key", "anthropic-version", "anthropic-beta",
-    "apikey", "x-client-info", SupabaseVersion.field, AttestFields.keyID, AttestFields.assertion,
+    "apikey", "x-client-info", "x-region", "idempotency-key", SupabaseVersion.field, AttestFields.keyID, AttestFields.assertion,
     AttestFields.challenge, AttestFields.session,
   ].joined(separator: ", ")
   private static let exposed = [
     AttestFields.nextChallenge, "x-request-id", "retry-after", "ratelimit", "ratelimit-policy",
-    "x-should-retry", "www-authenticate", "x-total-count", "link", SupabaseVersion.field,
+    "x-should-retry", "x-relay-error", "www-authenticate", "x-total-count", "link", SupabaseVersion.field,
   ].joined(separator: ", ")
 
   /// Adds what lets the page read the answer, where its origin is listed.

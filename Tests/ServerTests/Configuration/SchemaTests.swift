@@ -10,7 +10,7 @@ private func file(_ name: String) throws -> [UInt8] {
   return Array(try Data(contentsOf: root.appending(path: "Configuration/\(name)")))
 }
 
-/// Every key of a schema; `[]` stands for an element of a list.
+/// Every key of a schema; `[]` stands for an element of a list, `*` for a name of the operator's own.
 private func keys(_ schema: JSONNode, _ path: String = "") -> Set<String> {
   var out: Set<String> = []
   for member in schema["properties"]?.members ?? [] where member.name != "$schema" {
@@ -18,6 +18,7 @@ private func keys(_ schema: JSONNode, _ path: String = "") -> Set<String> {
     out.insert(inner)
     out.formUnion(keys(member.value, inner))
     if let items = member.value["items"] { out.formUnion(keys(items, inner + "[]")) }
+    if let named = member.value["additionalProperties"] { out.formUnion(keys(named, inner + ".*")) }
   }
   return out
 }
@@ -27,6 +28,7 @@ private func closed(_ schema: JSONNode) -> Bool {
   if schema["type"]?.string == "object", schema["additionalProperties"] == nil { return false }
   let properties = (schema["properties"]?.members ?? []).allSatisfy { closed($0.value) }
   return properties && schema["items"].map(closed) ?? true
+    && schema["additionalProperties"].map(closed) ?? true
 }
 
 @Suite struct SchemaTests {

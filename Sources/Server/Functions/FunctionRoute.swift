@@ -1,0 +1,87 @@
+import Accounts
+import BramleyAPI
+import Encodings
+import Gateway
+import HTTPMessages
+
+/// `POST /functions/v1/{name}`: one function, by its own path. The prompt stays here; the app sends what belongs
+/// into its places, and gets an answer that is the same whichever provider makes it.
+struct FunctionRoute: Endpoint {
+  let method = HTTPMethod.post
+  let path: String
+  let errors = ErrorStyle.function
+  let function: Configuration.Function
+  let dialect: any FunctionDialect
+  let target: ProviderTarget
+  let gate: ProviderGate
+  private let bodyLimit: Int
+
+  /// nil for a provider that is not configured, which the configuration's reader refuses before.
+  init?(
+    _ function: Configuration.Function, gate: ProviderGate, configuration: Configuration,
+    targets: [String: ProviderTarget]
+  ) {
+    let definition = function.definition
+    guard let configured = configuration.providers.first(where: { $0.name == definition.provider }),
+      let shared = targets[definition.provider], let dialect = FunctionDialects.of(definition.provider),
+      let target = ProviderTarget(configured.pinned(to: definition), health: shared.health)
+    else { return nil }
+    path = function.path
+    self.function = function
+    self.dialect = dialect
+    self.target = target
+    self.gate = gate
+    bodyLimit = definition.inputLimit
+  }
+
+  func respond(to request: HTTPRequest, _ exchange: inout Exchange) async throws -> HTTPResponse {
+    let caller = try await gate.caller(
+      of: request, route: path, policy: function.policy, bodyLimit: bodyLimit, &exchange)
+    do {
+      try await requireUser(of: request)
+    } catch {
+      try await gate.refuse(caller, &exchange)
+      throw error
+    }
+    let now = exchange.startedAt / 1000
+    let admitted = try await gate.admit(
+      caller, to: target, route: path, function: function.definition.name, &exchange
+    ) {
+      pseudonym throws(ProviderRefusal) in
+      try prepare(caller.body, pseudonym: pseudonym, now: now)
+    }
+    let running = ProviderCall(admitted.call, target: target, context: admitted.context, errors: errors)
+    let response = try await running.start()
+    guard response.status < 400 else {
+      exchange.code = await running.code
+      return response
+    }
+    return try await FunctionResponse(function: function.definition, reader: dialect.reader())
+      .answer(to: response)
+  }
+
+  /// The function's call of its provider, judged as any other.
+  private func prepare(
+    _ body: [UInt8], pseudonym: String?, now: Int64
+  ) throws(ProviderRefusal) -> PreparedCall {
+    let input = try FunctionInput(body, fields: function.definition.fields)
+    let request = function.definition.request(of: input, in: dialect)
+    return try target.provider.prepare(
+      ProviderRequest(
+        method: .post, path: request.path, fields: request.fields, body: request.body, pseudonym: pseudonym,
+        now: now))
+  }
+
+  /// Throws a ``Failure`` unless whoever must have signed in has.
+  private func requireUser(of request: HTTPRequest) async throws {
+    guard function.signIn != .none else { return }
+    guard let bearers = gate.bearers else { throw Failure.noAuthorization }
+    let now = gate.environment.now()
+    let bearer = try await bearers.require(request, now: now)
+    guard function.signIn == .identity else { return }
+    guard !bearer.user.identities.isEmpty else {
+      throw Failure(403, .identityRequired, "This asks for a user who has signed in with Apple.")
+    }
+    if let age = function.maximumAge { try bearer.requireFresh(maximumAge: age, now: now) }
+  }
+}
