@@ -9,7 +9,8 @@ struct CrossOrigin: Sendable {
 
   private static let requestHeaders = [
     "authorization", "content-type", "x-api-key", "anthropic-version", "anthropic-beta",
-    "apikey", "x-client-info", "x-region", "idempotency-key", SupabaseVersion.field, AttestFields.keyID, AttestFields.assertion,
+    "apikey", "x-client-info", "x-region", "idempotency-key", SupabaseVersion.field, AttestFields.keyID,
+    AttestFields.assertion,
     AttestFields.challenge, AttestFields.session,
   ].joined(separator: ", ")
   private static let exposed = [

@@ -217,6 +217,21 @@ struct FunctionTests {
       try await Outcome(server.send(Phone.call("name", "{}"))) == Outcome(401, "attestation_required"))
   }
 
+  @Test("a quota of a function counts its calls alone")
+  func ownQuota() async throws {
+    let server = try await server(change: {
+      $0.quotas.append(.init(name: "names", subject: .key, limit: 1, function: "name"))
+    })
+    let phone = try await server.phone()
+    #expect(try await phone.call("name", #"{"mood":"shy"}"#).status == 200)
+    let refused = try await phone.call("name", #"{"mood":"shy"}"#)
+    #expect(try await refused.json["violated-policies"]?.elements?.first?.string == "names")
+    #expect(refused.status == 429 && refused.fields["x-should-retry"] == "false")
+    let other = try await phone.call("calories", #"{"meal":"soup"}"#)
+    #expect(other.status == 200)
+    #expect(other.fields["ratelimit"]?.contains("names") == false)
+  }
+
   @Test("a browser of a listed origin may call, and reads what it needs")
   func preflight() async throws {
     let server = try await server(change: { $0.corsOrigins = ["https://app.example.com"] })

@@ -23,8 +23,8 @@ extension Configuration {
       guard let name = rule.function, !names.contains(name) else { continue }
       let nearest = Suggestion.nearest(to: name, among: names)
       root.reading.mistake(
-        rule.unit == .money ? "budgets" : "quotas", .missing,
-        "\"\(rule.name)\" counts the calls of \"\(name)\", which is no function",
+        "functions.\(name)", .missing,
+        "there is no such function, but the limit \"\(rule.name)\" counts its calls",
         nearest.map { "did you mean \"\($0)\"?" } ?? "add it to functions, or remove it here")
     }
     for function in out.functions {
