@@ -63,6 +63,8 @@ package struct Configuration: Sendable, Equatable {
   ]
   /// `usage.retention_days`: how long the rows of single calls are kept.
   package var usageRetentionDays: Int64 = 400
+  /// `audit.retention_days`: how long lines of the audit log are kept.
+  package var auditRetentionDays: Int64 = 400
   /// `debug_tokens`.
   package var debugTokens = DebugTokens()
   /// `cors.origins`.
