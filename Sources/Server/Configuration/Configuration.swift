@@ -46,6 +46,8 @@ package struct Configuration: Sendable, Equatable {
   package var auth: Auth?
   /// `providers.anthropic`; nil when the section is absent.
   package var anthropic: Anthropic?
+  /// `providers.openai`; nil when the section is absent.
+  package var openAI: OpenAI?
   /// `functions`.
   package var functions: [Function] = []
   /// `quotas`: counts.
