@@ -52,7 +52,7 @@ extension PriceTable {
     PriceRow(
       provider: "fal", model: "fal-ai/flux/schnell",
       unit: UnitPrice(unit: FalUnit.megapixel.rawValue, price: PicoDollars.dollars("0.003") ?? 0),
-      source: "LiteLLM 1.108.7"),
+      source: "LiteLLM 1.108.7")
   ]
 
   /// Dollars for a million tokens: input, output, cache read, cache write for 5 minutes and for an hour.
