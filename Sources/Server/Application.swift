@@ -6,13 +6,12 @@ import HTTPMessages
 /// The parts of the application, made once and shared by its routes.
 struct Application {
   let endpoints: [any Endpoint]
-  /// Those of the operator's listener.
-  let adminEndpoints: [any Endpoint]
   let jobs: [Job]
   let metrics: Metrics
   let log: ApplicationLog
   /// Every provider, by its name.
   let targets: [String: ProviderTarget]
+  let events: EventJobs?
 
   init(_ environment: Environment) throws(TimeZoneError) {
     let configuration = environment.configuration
@@ -30,7 +29,7 @@ struct Application {
         AttestTargets.probe, "/health",
         "/ready", "none",
       ]
-        + AccountRoutes.paths + AdminRoutes.paths + Set(providers.map { $0.path($1.path) }).sorted()
+        + AccountRoutes.paths + Set(providers.map { $0.path($1.path) }).sorted()
         + configuration.functions.map(\.path),
       droppedLogLines: environment.droppedLogLines)
     let log = ApplicationLog(environment)
@@ -84,13 +83,16 @@ struct Application {
     }
     if let accounts { endpoints += AccountRoutes(service: accounts).all }
     self.endpoints = endpoints
-    adminEndpoints = environment.accounts.map { AdminRoutes(accounts: $0).all } ?? []
     self.metrics = metrics
     self.log = log
     self.targets = targets
+    let events = environment.events.map {
+      EventJobs(environment: environment, outbox: $0, metrics: metrics, log: log)
+    }
+    self.events = events
     jobs =
       Jobs(
         environment: environment, challenges: challenges, live: live, owed: owed, metrics: metrics, log: log
-      ).all + (accounts.map { AccountJobs(service: $0).all } ?? [])
+      ).all + (accounts.map { AccountJobs(service: $0).all } ?? []) + (events?.all ?? [])
   }
 }

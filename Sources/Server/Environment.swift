@@ -1,3 +1,4 @@
+package import Accounts
 package import Admission
 package import AppAttest
 package import HTTPMessages
@@ -32,6 +33,8 @@ package final class Environment: Sendable {
   package let debugTokens: any DebugTokenStore
   /// What accounts need; nil where there are none.
   package let accounts: AccountEnvironment?
+  /// Events on their way to the app's backend; nil where none are sent.
+  package let events: (any EventOutbox)?
   /// Whether the database answers.
   package let isReady: @Sendable () async -> Bool
   /// The providers: an HTTP client in the executable. It says what went wrong by `HTTPClientError`; of any
@@ -50,7 +53,7 @@ package final class Environment: Sendable {
     log: @escaping @Sendable (String) -> Void, zone: [UInt8], keys: any DeviceKeyStore,
     ledger: any AdmissionLedger, debugTokens: any DebugTokenStore, accounts: AccountEnvironment? = nil,
     isReady: @escaping @Sendable () async -> Bool, upstream: any HTTPHandler,
-    outside: OutsideNetwork = .none
+    outside: OutsideNetwork = .none, events: (any EventOutbox)? = nil
   ) {
     self.configuration = configuration
     self.now = now
@@ -69,5 +72,6 @@ package final class Environment: Sendable {
     self.isReady = isReady
     self.upstream = upstream
     self.outside = outside
+    self.events = events
   }
 }

@@ -11,6 +11,7 @@ package struct Server: Sendable {
   package let jobs: [Job]
   package let metrics: Metrics
   package let configuration: Configuration
+  private let events: EventJobs?
 
   /// Builds the whole out of its environment. Throws when the zone's file is none.
   package init(_ environment: Environment) throws(TimeZoneError) {
@@ -23,12 +24,13 @@ package struct Server: Sendable {
     handler = Pipeline(
       environment: environment, router: router, crossOrigin: crossOrigin, metrics: metrics,
       log: application.log)
-    let none = CrossOrigin(origins: [], allowsLoopback: false)
-    adminHandler = AdminHandler(
-      metrics: metrics,
-      routes: Pipeline(
-        environment: environment, router: Router(application.adminEndpoints, crossOrigin: none),
-        crossOrigin: none, metrics: metrics, log: application.log))
+    adminHandler = AdminHandler(metrics: metrics)
     jobs = application.jobs
+    events = application.events
+  }
+
+  /// Brings the database to the configuration. To be awaited before the first request.
+  package func prepare() async throws {
+    try await events?.subscribe()
   }
 }

@@ -13,9 +13,11 @@ package final class Metrics: Sendable {
     static let appleConfiguration = "apple_configuration"
     /// Apple told of a deleted Apple account, and still honours its refresh token, or the operator is to look at it.
     static let appleDeletion = "apple_deletion"
+    /// An event was given up, or its endpoint wants no more.
+    static let events = "events"
     /// These, and those of ``ProxyAlarm``.
     static let names = [
-      storage, settlement, appleConfiguration, appleDeletion, "operator_fault", "cost_above_reserve",
+      storage, settlement, appleConfiguration, appleDeletion, events, "operator_fault", "cost_above_reserve",
       "secret_in_answer",
       "encoded_answer",
       "redirected", "unexpected_content", "usage_unreadable",
@@ -50,6 +52,8 @@ package final class Metrics: Sendable {
   package let appleEvents = CounterFamily(
     label: "outcome",
     values: ["received", "duplicate", "refused"] + AppleEventOutcome.allCases.map(\.rawValue))
+  /// What came of attempts to send an event.
+  package let events = CounterFamily(label: "outcome", values: ["delivered", "failed", "dead"])
   /// Reservations that the sweep had to settle.
   package let swept = Counter()
 
@@ -75,6 +79,7 @@ package final class Metrics: Sendable {
     family("bramley_errors_total", "Error answers by code.", errors)
     family("bramley_alarms_total", "What needs the operator.", alarms)
     family("bramley_apple_events_total", "Apple's notifications and what came of them.", appleEvents)
+    family("bramley_events_total", "Attempts to send an event.", events)
     single("bramley_streams", "Answers being streamed.", streams.value, type: "gauge")
     single("bramley_counter_out_of_order_total", "Assertions that overtook each other.", outOfOrder.value)
     single("bramley_cost_microdollars_total", "Money settled.", microDollars.value)

@@ -103,7 +103,8 @@ struct Compose: Sendable {
         appleService: appleService),
       isReady: { [database] in await database.isReady() },
       upstream: upstream,
-      outside: try outsideNetwork())
+      outside: try outsideNetwork(),
+      events: SQLEventOutbox(database))
   }
 
   /// What jobs that are one node's at a time run by.

@@ -28,6 +28,7 @@ struct LiveServer: Sendable {
     settings.connectionLimit = min(
       settings.connectionLimit, Self.connections(descriptors: DescriptorLimit.current.soft))
     let configuration = parts.configuration
+    try await server.prepare()
     listener = try await Self.listen(
       handler ?? server.handler, on: configuration.listen, parts.loops, settings)
     adminListener = try await Self.listen(

@@ -16,13 +16,14 @@ struct AccountServer: Sendable {
 
   init(
     _ change: (inout Configuration) -> Void = { _ in },
-    apple: (@Sendable (HTTPRequest) async throws -> HTTPResponse)? = nil
+    apple: (@Sendable (HTTPRequest) async throws -> HTTPResponse)? = nil,
+    outside: (@Sendable (HTTPRequest) async throws -> HTTPResponse)? = nil
   ) async throws {
     whole = try await WholeServer(
       {
         $0.auth = Configuration.Auth()
         change(&$0)
-      }, apple: apple)
+      }, apple: apple, outside: outside)
   }
 
   /// A request as supabase-js makes it: with the publishable key everywhere and the newer version.

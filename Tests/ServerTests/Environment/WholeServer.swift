@@ -36,11 +36,13 @@ final class WholeServer: Sendable {
   /// - Parameters:
   ///   - upstream: what stands in the provider's place; nil for the simulated one.
   ///   - apple: what stands in Apple's place; nil for nobody.
+  ///   - outside: who answers webhooks, hooks and fetches; nil for nobody.
   ///   - broken: the ledger answers nothing.
   init(
     _ change: (inout Configuration) -> Void = { _ in },
     upstream: (@Sendable (HTTPRequest) async throws -> HTTPResponse)? = nil,
-    apple: (@Sendable (HTTPRequest) async throws -> HTTPResponse)? = nil, broken: Bool = false
+    apple: (@Sendable (HTTPRequest) async throws -> HTTPResponse)? = nil,
+    outside: (@Sendable (HTTPRequest) async throws -> HTTPResponse)? = nil, broken: Bool = false
   ) async throws {
     let clock = FixedClock(seconds: 1_796_040_000)
     self.clock = clock
@@ -91,7 +93,14 @@ final class WholeServer: Sendable {
           upstreamRequests.append(request)
           if let upstream { return try await upstream(request) }
           return try await anthropic.respond(to: request)
-        }))
+        },
+        outside: OutsideNetwork(
+          Handler { request in
+            guard let outside else { throw HTTPClientError.connect }
+            return try await outside(request)
+          }),
+        events: SQLEventOutbox(database)))
+    try await server.prepare()
   }
 
   deinit { database.close() }
