@@ -26,6 +26,10 @@ package protocol AdmissionBook: AnyObject {
 
   func keep(_ device: DeviceState) throws
   func keep(_ line: LedgerLine)
+  /// Whose row it is, and the rule's name in rows.
+  func owner(ofLineAt slot: Int) throws -> (subject: LineSubject, rule: String)
+  /// Tells of it once this is durable.
+  func keep(_ alarm: LimitAlarm) throws
   func keep(_ reservation: Reservation) throws
   /// Closes the model until an operator has looked; the first closure of a model stays.
   func keep(_ closure: ModelClosure) throws

@@ -117,6 +117,8 @@ package struct UsageRecord: Sendable, Equatable {
   package var route: String
   package var provider: String
   package var model: String
+  /// The function that made the call; nil where it was passed through.
+  package var function: String?
   /// The status that the device got.
   package var status: Int
   package var inputTokens: Int64
@@ -124,6 +126,9 @@ package struct UsageRecord: Sendable, Equatable {
   package var cacheWrite5mTokens: Int64
   package var cacheWrite1hTokens: Int64
   package var outputTokens: Int64
+  package var images: Int64
+  /// What the provider bills by where that is not tokens, in millionths.
+  package var units: Int64
   /// Pico-dollars.
   package var cost: Int64
   /// Whether `cost` is the provider's final usage or an estimate by RULES §5.2.
@@ -139,7 +144,8 @@ package struct UsageRecord: Sendable, Equatable {
     keyID: [UInt8]?, userID: String?, route: String, provider: String, model: String, status: Int,
     inputTokens: Int64 = 0, cacheReadTokens: Int64 = 0, cacheWrite5mTokens: Int64 = 0,
     cacheWrite1hTokens: Int64 = 0, outputTokens: Int64 = 0, cost: Int64 = 0, estimated: Bool = false,
-    startedAt: Int64, firstByte: Int64? = nil, duration: Int64 = 0
+    startedAt: Int64, firstByte: Int64? = nil, duration: Int64 = 0, function: String? = nil,
+    images: Int64 = 0, units: Int64 = 0
   ) {
     self.keyID = keyID
     self.userID = userID
@@ -157,6 +163,9 @@ package struct UsageRecord: Sendable, Equatable {
     self.startedAt = startedAt
     self.firstByte = firstByte
     self.duration = duration
+    self.function = function
+    self.images = images
+    self.units = units
   }
 }
 
@@ -184,6 +193,12 @@ package protocol AdmissionLedger: Sendable {
   func knows(tokenHash: [UInt8], now: Int64) async throws -> Bool
   /// What is left of each window line for a key, without counting.
   func remaining(keyID: [UInt8], charges: [Charge], now: Int64) async throws -> [Remaining]
+  /// What was raised on this node and is committed, since the last asking.
+  func takeAlarms() async -> [LimitAlarm]
+}
+
+extension AdmissionLedger {
+  package func takeAlarms() async -> [LimitAlarm] { [] }
 }
 
 /// An attested session token as it is kept.

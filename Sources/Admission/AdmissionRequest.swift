@@ -58,11 +58,14 @@ package struct AdmissionRequest: Sendable, Equatable {
 /// A user of the app on a key's device (RULES §1.9).
 package struct KeyUser: Sendable, Equatable {
   package var id: String
+  /// The name under which the user's counters outlive the account (RULES §4.3); nil for an anonymous one.
+  package var person: String?
   /// What it counts to become a key's user in another's place: windows of the key alone, never given back.
   package var changes: [Charge]
 
-  package init(id: String, changes: [Charge]) {
+  package init(id: String, person: String? = nil, changes: [Charge]) {
     self.id = id
+    self.person = person
     self.changes = changes
   }
 }
@@ -103,6 +106,8 @@ package enum Subject: Sendable, Hashable {
   case key
   /// The key's current user, where it has one.
   case user
+  /// The person behind the key's current user, whoever that user was before (RULES §4.3).
+  case person
   /// The app id of the key.
   case app
   /// A client address, IPv6 as its /64.
@@ -132,11 +137,24 @@ package struct Charge: Sendable, Equatable {
   package var amount: Int64
   /// The limit.
   package var limit: Limit
+  /// Whether an operator is told when shares of a window's limit are used up.
+  package var alarms: Bool
 
-  package init(subject: Subject, rule: String, amount: Int64, limit: Limit) {
+  package init(subject: Subject, rule: String, amount: Int64, limit: Limit, alarms: Bool = false) {
     self.subject = subject
     self.rule = rule
     self.amount = amount
     self.limit = limit
+    self.alarms = alarms
+  }
+
+  /// The rule's name in rows. A limit that comes to count another unit begins anew: no name of the configuration has
+  /// a colon.
+  package var row: String {
+    switch limit {
+    case .window(_, _, .tokens): rule + ":tokens"
+    case .window(_, _, .images): rule + ":images"
+    default: rule
+    }
   }
 }

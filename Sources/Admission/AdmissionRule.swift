@@ -14,9 +14,10 @@ package enum AdmissionRule {
     let changes = try UserChange(request, &bearer, in: book)
     if case .refused(let until) = changes { return .refused(.tooManyUsers(until: until)) }
     var sheet = try ChargeSheet(request, bearer, in: book)
-    if let refusal = sheet.judge(now: request.now) { return .refused(refusal) }
-    sheet.write(to: book)
-    try changes?.write(bearer, to: book)
+    if let refusal = try sheet.judge(now: request.now, in: book) { return .refused(refusal) }
+    try sheet.write(to: book)
+    try changes?.write(to: book)
+    if bearer.isChanged, let device = bearer.device { try book.keep(device) }
     let reserved = sheet.reserved
     if let lease = request.lease ?? defaultLease(reserved) {
       let until = book.leaseTime(now: request.now).saturatingAdd(lease)

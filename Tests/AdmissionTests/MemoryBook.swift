@@ -21,6 +21,7 @@ final class MemoryBook: AdmissionBook {
   var reservations: [Reservation] = []
   var uses: [String] = []
   var closures: [ModelClosure] = []
+  var alarms: [LimitAlarm] = []
   private var places: [Place: Int] = [:]
   private var lines: [LedgerLine] = []
   private var windows: [String: [Window]] = [:]
@@ -53,6 +54,13 @@ final class MemoryBook: AdmissionBook {
     let window = places.first { $0.value == slot }?.key.window
     return line(at: Place(subject: subject, rule: rule, window: window))
   }
+
+  func owner(ofLineAt slot: Int) -> (subject: LineSubject, rule: String) {
+    let place = places.first { $0.value == slot }?.key
+    return (place?.subject ?? .named(.everyone, ""), place?.rule ?? "")
+  }
+
+  func keep(_ alarm: LimitAlarm) { alarms.append(alarm) }
 
   func isClosed(_ model: ProviderModel) -> Bool { closures.contains { $0.model == model } }
   func keep(_ closure: ModelClosure) { closures.append(closure) }

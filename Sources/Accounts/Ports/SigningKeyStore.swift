@@ -10,6 +10,9 @@ package protocol SigningKeyStore: Sendable {
     -> Bool
   /// The secrets of refresh tokens, newest first; `fresh` becomes the first when there is none.
   func refreshSecrets(fresh: StoredRefreshSecret) async throws -> [StoredRefreshSecret]
+  /// The secret of ``PersonNames``; `fresh`, 32 octets, becomes it where there is none. It never changes: counters
+  /// are found by it.
+  func personSecret(fresh: [UInt8]) async throws -> [UInt8]
 }
 
 /// A P-256 signing key. Its private half is sealed where the configuration names a sealing key.

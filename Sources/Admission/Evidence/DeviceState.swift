@@ -21,6 +21,8 @@ package struct DeviceState: Sendable, Equatable {
   package var anchor: [UInt8]
   /// The key's current user (RULES §1.9).
   package var userID: String?
+  /// The person behind that user (RULES §4.3).
+  package var person: String?
   package var counters: CounterWindow
   /// Seconds since 1970.
   package var registeredAt: Int64
@@ -34,7 +36,8 @@ package struct DeviceState: Sendable, Equatable {
 
   package init(
     id: Int64, keyID: [UInt8], status: Status, appID: String, acceptance: String, anchor: [UInt8],
-    userID: String?, counters: CounterWindow, registeredAt: Int64 = 0, riskMetric: Int64? = nil,
+    userID: String?, person: String? = nil, counters: CounterWindow, registeredAt: Int64 = 0,
+    riskMetric: Int64? = nil,
     isKnownDevice: Bool? = nil, usedOn: Int64 = 0
   ) {
     self.id = id
@@ -44,6 +47,7 @@ package struct DeviceState: Sendable, Equatable {
     self.acceptance = acceptance
     self.anchor = anchor
     self.userID = userID
+    self.person = person
     self.counters = counters
     self.registeredAt = registeredAt
     self.riskMetric = riskMetric

@@ -5,6 +5,8 @@ package struct Bearer {
   package var device: DeviceState?
   package var debugToken: DebugTokenState?
   var outOfOrder = false
+  /// Whether the key's row is to be kept: it has another user or person.
+  var isChanged = false
 
   package init(device: DeviceState? = nil, debugToken: DebugTokenState? = nil) {
     self.device = device
@@ -13,9 +15,12 @@ package struct Bearer {
 
   /// Makes `user` the key's; whether that is a change.
   package mutating func become(_ user: KeyUser?) -> Bool {
-    guard let user, let device, device.userID != user.id else { return false }
+    guard let user, let device, device.userID != user.id || device.person != user.person else { return false }
     self.device?.userID = user.id
-    return true
+    // Also of the same user, who was anonymous and is linked now.
+    self.device?.person = user.person
+    isChanged = true
+    return device.userID != user.id
   }
 
   init(device: DeviceState, outOfOrder: Bool) {
@@ -31,6 +36,7 @@ package struct Bearer {
       if let device { return .device(device.id) }
       return debugToken.map { .named(.debugToken, $0.name) }
     case .user: return device?.userID.map { .named(.user, $0) }
+    case .person: return device?.person.map { .named(.person, $0) }
     case .app: return device.map { .named(.app, $0.appID) }
     case .address(let address): return .named(.address, address)
     case .everyone: return .named(.everyone, "")

@@ -8,16 +8,14 @@ enum UserChange {
   init?(_ request: AdmissionRequest, _ bearer: inout Bearer, in book: some AdmissionBook) throws {
     guard case .assertion = request.evidence, let user = request.user, bearer.become(user) else { return nil }
     var sheet = try ChargeSheet(user.changes, now: request.now, bearer, in: book)
-    switch sheet.judge(now: request.now) {
+    switch try sheet.judge(now: request.now, in: book) {
     case nil: self = .allowed(sheet)
     case .exhausted(let remaining): self = .refused(until: remaining.resetsAt)
     case .some: self = .refused(until: request.now)
     }
   }
 
-  func write(_ bearer: Bearer, to book: some AdmissionBook) throws {
-    guard case .allowed(let sheet) = self, let device = bearer.device else { return }
-    sheet.write(to: book)
-    try book.keep(device)
+  func write(to book: some AdmissionBook) throws {
+    if case .allowed(let sheet) = self { try sheet.write(to: book) }
   }
 }

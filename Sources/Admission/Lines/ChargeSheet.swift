@@ -4,8 +4,10 @@ import Gateway
 /// passed, so a refusal counts nothing.
 struct ChargeSheet {
   private let charges: [Charge]
+  private let bearer: Bearer
   /// In the order of the charges; nil where the request has no such subject.
   private var lines: [LedgerLine?]
+  private var alarms: [LimitAlarm] = []
 
   init(_ request: AdmissionRequest, _ bearer: Bearer, in book: some AdmissionBook) throws {
     try self.init(request.charges, now: request.now, bearer, in: book)
@@ -13,6 +15,7 @@ struct ChargeSheet {
 
   init(_ charges: [Charge], now: Int64, _ bearer: Bearer, in book: some AdmissionBook) throws {
     self.charges = charges
+    self.bearer = bearer
     lines = []
     lines.reserveCapacity(charges.count)
     for charge in charges {
@@ -22,7 +25,7 @@ struct ChargeSheet {
       }
       let window =
         if case .window(let window, _, _) = charge.limit { Optional(window) } else { nil as Window? }
-      var line = try book.line(subject, rule: charge.rule, window: window, now: now)
+      var line = try book.line(subject, rule: charge.row, window: window, now: now)
       if case .burst(let interval, let burst) = charge.limit {
         line.used = Burst.guarded(arrival: line.used, interval: interval, burst: burst, now: now)
         book.keep(line)
@@ -33,16 +36,32 @@ struct ChargeSheet {
 
   /// Checks running requests, then bursts, then counts, then money; the first step in which something is used up
   /// refuses, with what takes longest.
-  mutating func judge(now: Int64) -> AdmissionRefusal? {
+  mutating func judge(now: Int64, in book: some AdmissionBook) throws -> AdmissionRefusal? {
     for step in Step.allCases {
       var refusal: AdmissionRefusal?
       for (index, charge) in charges.enumerated() where Step(charge.limit) == step {
         guard let line = lines[index], let found = apply(charge, to: line, now: now) else { continue }
         if refusal.map({ $0.until < found.until }) ?? true { refusal = found }
+        try alarm(charge, line, now: now, in: book)
       }
       if let refusal { return refusal }
     }
     return nil
+  }
+
+  /// A refusal counts nothing, but whoever watches over the limit is told.
+  private func alarm(
+    _ charge: Charge, _ line: LedgerLine, now: Int64, in book: some AdmissionBook
+  ) throws {
+    guard charge.alarms, case .window(_, let limit, let unit) = charge.limit,
+      let subject = bearer.subject(charge.subject)
+    else { return }
+    // As it is kept: this request's own charges are not part of it.
+    var kept = book.line(at: line.slot)
+    guard let share = kept.newShare(of: limit, refuses: true) else { return }
+    book.keep(kept)
+    try book.keep(
+      kept.alarm(share, rule: charge.rule, unit: unit, subject: subject, limit: limit, time: now))
   }
 
   /// What is left of each counted window, in the order of the charges.
@@ -65,13 +84,17 @@ struct ChargeSheet {
     all.reserveCapacity(charges.count)
     for (index, charge) in charges.enumerated() {
       guard let line = lines[index], let kind = ReservedLine.Kind(charge.limit) else { continue }
-      all.append(ReservedLine(slot: line.slot, kind: kind, amount: charge.amount))
+      var alarmLimit: Int64?
+      if charge.alarms, kind != .count, case .window(_, let limit, _) = charge.limit { alarmLimit = limit }
+      all.append(
+        ReservedLine(slot: line.slot, kind: kind, amount: charge.amount, alarmLimit: alarmLimit))
     }
     return all
   }
 
-  func write(to book: some AdmissionBook) {
+  func write(to book: some AdmissionBook) throws {
     for case let line? in lines { book.keep(line) }
+    for alarm in alarms { try book.keep(alarm) }
   }
 
   private enum Step: CaseIterable {
@@ -111,6 +134,13 @@ struct ChargeSheet {
       }
       if line.used.saturatingAdd(line.held) > limit {
         return .exhausted(Self.remaining(of: before, charge.rule, limit, unit))
+      }
+      // What is held may never be used: of that, settling tells.
+      if charge.alarms, !unit.isHeld, let subject = bearer.subject(charge.subject),
+        let share = line.newShare(of: limit)
+      {
+        alarms.append(
+          line.alarm(share, rule: charge.rule, unit: unit, subject: subject, limit: limit, time: now))
       }
     }
     // Two charges may name one row: the second sees what the first took.

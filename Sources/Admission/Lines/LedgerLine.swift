@@ -11,6 +11,8 @@ package enum LineSubject: Sendable, Hashable {
     case address = 3
     case everyone = 4
     case debugToken = 5
+    /// Named by an HMAC of the identity, so that an account that was deleted and made again finds its counts.
+    case person = 6
   }
 }
 
@@ -26,13 +28,18 @@ package struct LedgerLine: Sendable, Equatable {
   /// The period's UTC bounds, milliseconds since 1970; 0 for rows without one.
   package var start: Int64
   package var end: Int64
+  /// The amount up to which alarms told of what is used.
+  package var alarmed: Int64
 
-  package init(slot: Int, used: Int64 = 0, held: Int64 = 0, start: Int64 = 0, end: Int64 = 0) {
+  package init(
+    slot: Int, used: Int64 = 0, held: Int64 = 0, start: Int64 = 0, end: Int64 = 0, alarmed: Int64 = 0
+  ) {
     self.slot = slot
     self.used = used
     self.held = held
     self.start = start
     self.end = end
+    self.alarmed = alarmed
   }
 }
 

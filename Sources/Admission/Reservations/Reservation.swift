@@ -1,3 +1,5 @@
+import Gateway
+
 /// What an admitted request holds until it is settled.
 package struct Reservation: Sendable, Equatable {
   /// The request's id.
@@ -28,16 +30,29 @@ package struct ReservedLine: Sendable, Equatable {
     case money = 2
     case tokens = 3
     case images = 4
+
+    /// What is held; nil for what is not.
+    var unit: QuotaUnit? {
+      switch self {
+      case .inFlight, .count: nil
+      case .money: .money
+      case .tokens: .tokens
+      case .images: .images
+      }
+    }
   }
 
   /// Where the book keeps the row.
   package var slot: Int
   package var kind: Kind
   package var amount: Int64
+  /// The limit whose shares an operator is told of; nil for none.
+  package var alarmLimit: Int64?
 
-  package init(slot: Int, kind: Kind, amount: Int64) {
+  package init(slot: Int, kind: Kind, amount: Int64, alarmLimit: Int64? = nil) {
     self.slot = slot
     self.kind = kind
     self.amount = amount
+    self.alarmLimit = alarmLimit
   }
 }

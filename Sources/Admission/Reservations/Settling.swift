@@ -6,8 +6,10 @@ package enum Settling {
   package static let giveBackRule = ":given-back"
 
   /// Changes the rows that the reservation names, and only those. Pure but for the book.
+  ///
+  /// - Parameter now: milliseconds since 1970.
   package static func settle(
-    _ reservation: Reservation, as outcome: Settlement.Outcome, in book: some AdmissionBook
+    _ reservation: Reservation, as outcome: Settlement.Outcome, now: Int64, in book: some AdmissionBook
   ) throws {
     var givesBack = false
     if case .released(giveBackCount: true) = outcome { givesBack = try mayGiveBack(reservation, in: book) }
@@ -19,12 +21,26 @@ package enum Settling {
       case .money, .tokens, .images:
         line.held = max(line.held.saturatingSubtract(reserved.amount), 0)
         line.used = line.used.saturatingAdd(max(actual(reserved.kind, outcome), 0))
+        try alarm(reserved, &line, now: now, in: book)
       case .count:
         guard givesBack, Self.isGivenBack(line) else { continue }
         line.used = max(line.used.saturatingSubtract(reserved.amount), 0)
       }
       book.keep(line)
     }
+  }
+
+  private static func alarm(
+    _ reserved: ReservedLine, _ line: inout LedgerLine, now: Int64, in book: some AdmissionBook
+  ) throws {
+    // A row whose period was forgotten has no bounds any more.
+    guard let limit = reserved.alarmLimit, let unit = reserved.kind.unit, line.end > line.start else {
+      return
+    }
+    guard let share = line.newShare(of: limit) else { return }
+    let (subject, row) = try book.owner(ofLineAt: reserved.slot)
+    let rule = String(row.prefix { $0 != ":" })
+    try book.keep(line.alarm(share, rule: rule, unit: unit, subject: subject, limit: limit, time: now))
   }
 
   private static func actual(_ kind: ReservedLine.Kind, _ outcome: Settlement.Outcome) -> Int64 {
@@ -40,13 +56,14 @@ package enum Settling {
   /// Settles at the full hold: what became of the request is unknown (RULES §5.2). Returns the money that is
   /// booked, of the line that held most.
   @discardableResult package static func expire(
-    _ reservation: Reservation, in book: some AdmissionBook
+    _ reservation: Reservation, now: Int64, in book: some AdmissionBook
   ) throws -> Int64 {
     var most: Int64 = 0
     for reserved in reservation.lines where reserved.kind != .count {
       var line = book.line(at: reserved.slot)
       line.held = max(line.held.saturatingSubtract(reserved.amount), 0)
       if reserved.kind != .inFlight { line.used = line.used.saturatingAdd(reserved.amount) }
+      try alarm(reserved, &line, now: now, in: book)
       if reserved.kind == .money { most = max(most, reserved.amount) }
       book.keep(line)
     }

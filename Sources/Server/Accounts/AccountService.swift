@@ -32,7 +32,8 @@ struct AccountService: Sendable {
     refreshSecrets = RefreshSecrets(
       ports.signingKeys, sealer: Sealer(auth.sealingKeys), random: environment.random)
     bearers = BearerCheck(
-      issuer: environment.configuration.accountsIssuer, keys: keys, store: ports.store)
+      issuer: environment.configuration.accountsIssuer, keys: keys, store: ports.store,
+      persons: Persons(ports.signingKeys, random: environment.random))
   }
 
   /// nil where Sign in with Apple is not configured.

@@ -24,6 +24,7 @@ struct BearerCheck: Sendable {
   let issuer: String
   let keys: SigningKeys
   let store: any AccountStore
+  let persons: Persons
 
   /// The bearer of the request's access token. `now` in milliseconds. Throws a ``Failure``.
   func require(_ request: HTTPRequest, now: Int64) async throws -> Bearer {
@@ -39,7 +40,8 @@ struct BearerCheck: Sendable {
     guard case .assertion = verified.evidence, let token = Self.token(request), token.hasPrefix("eyJ") else {
       return nil
     }
-    return plan.user(try await bearer(token, now: now).user.id.description, now: now)
+    let user = try await bearer(token, now: now).user
+    return plan.user(user.id.description, person: try await persons.name(of: user), now: now)
   }
 
   /// The token of an Authorization field; nil where there is none, more than one, or another scheme.

@@ -42,12 +42,12 @@ final class ChargePlan: Sendable {
   }
 
   /// The user as the key's own, with what it counts to come in another's place (RULES §1.9).
-  func user(_ id: String, now: Int64) -> KeyUser {
+  func user(_ id: String, person: String? = nil, now: Int64) -> KeyUser {
     let long: Int64 = 30 * 86_400_000
     let number = max(0, now) / long
     let window = Window(id: "30-days-\(number)", start: number * long, end: (number + 1) * long)
     return KeyUser(
-      id: id,
+      id: id, person: person,
       changes: [
         Charge(
           subject: .key, rule: "users-daily", amount: 1,
@@ -110,11 +110,13 @@ final class ChargePlan: Sendable {
           limit: .window(window(.day), limit: configuration.debugTokens.daily, unit: .requests)))
     }
     for rule in rules {
-      for holder in holders(rule.subject, evidence, address) {
+      for (index, holder) in holders(rule.subject, evidence, address).enumerated() {
         charges.append(
           Charge(
             subject: holder.subject, rule: rule.name, amount: bound.amount(rule.unit),
-            limit: .window(window(rule.window), limit: holder.limit(rule), unit: rule.unit)))
+            limit: .window(window(rule.window), limit: holder.limit(rule), unit: rule.unit),
+            // A user's person, and the site of an address, would only tell it twice.
+            alarms: rule.isWatched && index == 0))
       }
     }
     return charges
@@ -152,7 +154,7 @@ final class ChargePlan: Sendable {
     case (.key, _): [Holder(subject: .key, factor: 1)]
     // A debug token is of no app and has no user.
     case (.user, .debugToken), (.app, .debugToken): []
-    case (.user, _): [Holder(subject: .user, factor: 1)]
+    case (.user, _): [Holder(subject: .user, factor: 1), Holder(subject: .person, factor: 1)]
     case (.app, _): [Holder(subject: .app, factor: 1)]
     }
   }

@@ -61,6 +61,7 @@ extension Configuration {
     let unit = amount == "limit" ? section.entry("unit") : nil
     let function = section.entry("function")
     let provider = section.entry("provider")
+    let alarms = section.entry("alarms")
     if section.reading.survey { return nil }
     guard let name, let scope, let limit else {
       section.reading.mistake(
@@ -88,6 +89,10 @@ extension Configuration {
     if let provider {
       guard let name = provider.string() else { return nil }
       rule.provider = name
+    }
+    if let alarms {
+      guard let told = alarms.bool() else { return nil }
+      rule.alarms = told
     }
     if amount == "limit" {
       if let unit {

@@ -33,10 +33,12 @@ extension Configuration {
     package var function: String?
     /// The provider whose calls alone count; nil for every call.
     package var provider: String?
+    /// Whether the operator is told when 50, 80 and 100 % are used; nil: of money that many share.
+    package var alarms: Bool?
 
     package init(
       name: String, subject: Scope, limit: Int64, window: Length = .day, unit: QuotaUnit = .requests,
-      function: String? = nil, provider: String? = nil
+      function: String? = nil, provider: String? = nil, alarms: Bool? = nil
     ) {
       self.name = name
       self.subject = subject
@@ -45,7 +47,11 @@ extension Configuration {
       self.unit = unit
       self.function = function
       self.provider = provider
+      self.alarms = alarms
     }
+
+    /// Whether the operator is told of it.
+    package var isWatched: Bool { alarms ?? (unit == .money && (subject == .everyone || subject == .app)) }
 
     /// Whether the rule counts calls of that function (nil: none) and provider.
     package func counts(function: String?, provider: String) -> Bool {

@@ -17,6 +17,8 @@ struct CallContext: Sendable {
   let route: String
   let provider: String
   let model: String
+  /// The name of the function that makes the call; nil where it is passed through.
+  var function: String?
   let keyID: [UInt8]?
   let userID: String?
   let startedAt: Int64
@@ -38,7 +40,8 @@ struct CallContext: Sendable {
       keyID: keyID, userID: userID, route: route, provider: provider, model: model, status: status,
       inputTokens: usage.input, cacheReadTokens: usage.cacheRead, cacheWrite5mTokens: usage.cacheWrite5m,
       cacheWrite1hTokens: usage.cacheWrite1h, outputTokens: usage.output, cost: settlement.cost,
-      estimated: settlement.estimated, startedAt: startedAt, firstByte: firstByte, duration: elapsed)
+      estimated: settlement.estimated, startedAt: startedAt, firstByte: firstByte, duration: elapsed,
+      function: function, images: settlement.images, units: settlement.units)
     let outcome: Settlement.Outcome =
       switch settlement.outcome {
       case .used(let cost):

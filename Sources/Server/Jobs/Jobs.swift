@@ -1,6 +1,7 @@
 import Admission
 import AppAttest
 import Encodings
+import Gateway
 
 /// What keeps the database tidy while requests run.
 struct Jobs: Sendable {
@@ -20,6 +21,7 @@ struct Jobs: Sendable {
         let taken = await owed.pay()
         if taken > 0 { log.info("settlements_caught_up", [("count", .integer(taken))]) }
       },
+      job("tell_alarms", every: 5, on: .everyNode) { [self] in await tellAlarms() },
       job("sweep_reservations", every: 60) { [self] in
         _ = await owed.pay()
         // First its own: a clock that stepped forward, or a machine that slept, ended every lease at once.
@@ -60,12 +62,44 @@ struct Jobs: Sendable {
     if forgotten > 0 { log.info("usage_forgotten", [("count", .integer(forgotten))]) }
   }
 
+  /// Tells the operator of limits that are used up. The app's backend is told by an event.
+  private func tellAlarms() async {
+    for alarm in await environment.ledger.takeAlarms() {
+      metrics.alarms[Metrics.Alarm.limit].add()
+      log.error(
+        "limit_reached",
+        [
+          ("rule", .string(alarm.rule)), ("subject", .string(alarm.subject.told)),
+          ("percent", .integer(alarm.share)), ("unit", .string(alarm.unit.rawValue)),
+          ("limit", .integer(alarm.limit)), ("used", .integer(alarm.used)),
+        ]
+          + (alarm.end == .max
+            ? [] : [("until", .string(CivilTime(secondsSince1970: alarm.end / 1_000).rfc3339))])
+      )
+    }
+  }
+
   /// Renews the leases of this process's calls; how many could not be.
   private func renew() async -> Int {
     let failed = await live.renew(
       at: LiveReservations.Instant(wall: environment.now(), uptime: environment.uptime()))
     if failed > 0 { log.error("leases_not_renewed", [("count", .integer(failed))]) }
     return failed
+  }
+}
+
+extension LineSubject {
+  /// As the log names it.
+  fileprivate var told: String {
+    switch self {
+    case .device(let id): "key \(id)"
+    case .named(.user, let name): "user \(name)"
+    case .named(.app, let name): "app \(name)"
+    case .named(.address, let name): "address \(name)"
+    case .named(.debugToken, let name): "debug token \(name)"
+    case .named(.person, _): "person"
+    case .named(.everyone, _): "everyone"
+    }
   }
 }
 

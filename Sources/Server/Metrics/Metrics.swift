@@ -15,9 +15,12 @@ package final class Metrics: Sendable {
     static let appleDeletion = "apple_deletion"
     /// An event was given up, or its endpoint wants no more.
     static let events = "events"
+    /// So much of a limit that is watched is used up.
+    static let limit = "limit_reached"
     /// These, and those of ``ProxyAlarm``.
     static let names = [
-      storage, settlement, appleConfiguration, appleDeletion, events, "operator_fault", "cost_above_reserve",
+      storage, settlement, appleConfiguration, appleDeletion, limit, events, "operator_fault",
+      "cost_above_reserve",
       "secret_in_answer",
       "encoded_answer",
       "redirected", "unexpected_content", "usage_unreadable",

@@ -57,6 +57,11 @@ package struct SQLSigningKeyStore: SigningKeyStore {
     }
   }
 
+  package func personSecret(fresh: [UInt8]) async throws -> [UInt8] {
+    if let kept = try await database.read({ try PersonRows.secret(fresh: nil, $0) }) { return kept }
+    return try await database.write { try PersonRows.secret(fresh: fresh, $0) ?? fresh }
+  }
+
   private static func keys(now: Int64, _ transaction: Transaction) throws -> [StoredSigningKey] {
     try transaction.rows(
       """

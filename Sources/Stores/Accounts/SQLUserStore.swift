@@ -88,6 +88,7 @@ package struct SQLUserStore: UserStore {
         let unlinked = owner.identities.first(where: { $0.id == identity })
       else { return .notFound }
       guard owner.identities.count > 1 else { return .lastIdentity }
+      try PersonRows.carry(from: user, to: [unlinked], now: now, transaction)
       try transaction.execute("delete from identities where id = $1", [SQLValue(identity)])
       let left = Profile.updated(owner, unlinking: unlinked, now: now)
       try UserRows.update(left, transaction)

@@ -163,6 +163,10 @@ extension UserRows {
   @discardableResult static func delete(
     _ id: UUID, by origin: RequestOrigin = .server, reason: String?, now: Int64, _ transaction: Transaction
   ) throws -> Bool {
+    let identities = try transaction.rows(
+      "select \(identityColumns) from identities where user_id = $1", [SQLValue(id)]
+    ) { try identity($0) }
+    try PersonRows.carry(from: id, to: identities, now: now, transaction)
     guard try transaction.execute("delete from users where id = $1", [SQLValue(id)]) > 0 else { return false }
     try endDeviceTokens(of: id, transaction)
     try AuditRows.write(.userDeleted, by: origin, user: id, reason: reason, now: now, transaction)

@@ -26,10 +26,12 @@ final class LedgerBook: LedgerRows {
   /// nil until it is asked for.
   private var closedModels: Set<ProviderModel>?
   private var changedDevices: [Device] = []
+  private var alarms: [LimitAlarm] = []
   private var opened: (transaction: Transaction, statements: LedgerStatements)?
 
   /// - Parameter forgetting: what is kept may be stale.
   func open(_ transaction: Transaction, forgetting: Bool) throws {
+    alarms = []
     let statements = try opened?.statements ?? LedgerStatements(transaction)
     opened = (transaction, statements)
     if forgetting || lines.count + devices.count + names.count + reservations.count > Self.capacity {
@@ -68,6 +70,7 @@ final class LedgerBook: LedgerRows {
       try update.bind(4, Int64(bitPattern: device.counters.far))
       if let user = device.userID { try update.bind(5, user) } else { try update.bindNull(5) }
       try update.bind(6, device.usedOn)
+      if let person = device.person { try update.bind(7, person) } else { try update.bindNull(7) }
       try update.run()
       changed.isChanged = false
     }
@@ -90,7 +93,8 @@ final class LedgerBook: LedgerRows {
     let device = DeviceState(
       id: select.int64(0), keyID: keyID, status: DeviceState.Status(rawValue: select.int64(1)) ?? .revoked,
       appID: appID, acceptance: "\(select.string(3))/\(appID)", anchor: select.bytes(4),
-      userID: select.isNull(8) ? nil : select.string(8), counters: counters, registeredAt: select.int64(9),
+      userID: select.isNull(8) ? nil : select.string(8), person: select.isNull(13) ? nil : select.string(13),
+      counters: counters, registeredAt: select.int64(9),
       riskMetric: select.isNull(10) ? nil : select.int64(10),
       isKnownDevice: select.isNull(11) ? nil : select.int64(11) != 0, usedOn: select.int64(12))
     devices[keyID] = Device(device)
@@ -172,4 +176,21 @@ final class LedgerBook: LedgerRows {
   }
 
   func keep(_ line: LedgerLine) { lines.keep(line) }
+
+  func owner(ofLineAt slot: Int) throws -> (subject: LineSubject, rule: String) {
+    let key = lines.key(at: slot)
+    return try LineOwner.find(key, try transaction)
+  }
+
+  // MARK: Alarms
+
+  func keep(_ alarm: LimitAlarm) throws {
+    try AlarmRows.insert(alarm, try transaction)
+    alarms.append(alarm)
+  }
+
+  func takeAlarms() -> [LimitAlarm] {
+    defer { alarms = [] }
+    return alarms
+  }
 }

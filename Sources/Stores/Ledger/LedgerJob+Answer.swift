@@ -12,11 +12,18 @@ protocol LedgerRows: AdmissionBook {
   func add(_ token: SessionToken, of keyID: [UInt8], userID: String?, atMost: Int, now: Int64) throws
   /// - Parameter device: the row of the key whose reservation was settled.
   func add(_ usage: UsageRecord, device: Int64?) throws
+  /// The alarms since the last asking.
+  func takeAlarms() -> [LimitAlarm]
 }
 
 extension LedgerJob {
   /// Decides the job on these rows.
   func answer(in book: some LedgerRows) throws -> LedgerAnswer {
+    let content = try content(in: book)
+    return LedgerAnswer(content: content, alarms: book.takeAlarms())
+  }
+
+  private func content(in book: some LedgerRows) throws -> LedgerContent {
     switch self {
     case .admit(let request):
       return .decision(try AdmissionRule.decide(request, in: book))
@@ -29,7 +36,7 @@ extension LedgerJob {
     case .settle(let settlement):
       if let closure = settlement.closure { try book.keep(closure) }
       guard let reservation = try book.takeReservation(settlement.id) else { return .done(false) }
-      try Settling.settle(reservation, as: settlement.outcome, in: book)
+      try Settling.settle(reservation, as: settlement.outcome, now: settlement.now, in: book)
       if let usage = settlement.usage { try book.add(usage, device: reservation.device) }
       return .done(true)
     case .renew(let id, let lease, let now):
@@ -38,7 +45,7 @@ extension LedgerJob {
     case .sweep(let now, let limit):
       let expired = try book.takeExpiredReservations(now: now, limit: limit)
       for reservation in expired {
-        let cost = try Settling.expire(reservation, in: book)
+        let cost = try Settling.expire(reservation, now: now, in: book)
         // The sums of the usage table agree with the money that is booked.
         let usage = UsageRecord(
           keyID: nil, userID: nil, route: "expired lease", provider: "", model: "", status: 0, cost: cost,

@@ -11,7 +11,13 @@ enum LedgerJob: Sendable {
   case remaining(keyID: [UInt8], charges: [Charge], now: Int64)
 }
 
-enum LedgerAnswer: Sendable {
+struct LedgerAnswer: Sendable {
+  var content: LedgerContent
+  /// What an operator is told of once this is durable.
+  var alarms: [LimitAlarm] = []
+}
+
+enum LedgerContent: Sendable {
   case decision(AdmissionDecision)
   case done(Bool)
   case count(Int)

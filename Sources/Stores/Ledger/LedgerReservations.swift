@@ -5,7 +5,8 @@ import SQL
 extension LedgerBook {
   func keep(_ reservation: Reservation) throws {
     let reserved = reservation.lines.map {
-      ReservedLines.Line(key: lines.key(at: $0.slot), kind: $0.kind, amount: $0.amount)
+      ReservedLines.Line(
+        key: lines.key(at: $0.slot), kind: $0.kind, amount: $0.amount, alarmLimit: $0.alarmLimit)
     }
     let insert = try statements.insertReservation
     try insert.bind(1, reservation.id)
@@ -76,7 +77,8 @@ extension LedgerBook {
         bounds = try names.period(line.key.period, transaction).map { ($0.start, $0.end) }
       }
       let loaded = try lines.line(line.key, bounds: bounds, statements)
-      return ReservedLine(slot: loaded.slot, kind: line.kind, amount: line.amount)
+      return ReservedLine(
+        slot: loaded.slot, kind: line.kind, amount: line.amount, alarmLimit: line.alarmLimit)
     }
   }
 }

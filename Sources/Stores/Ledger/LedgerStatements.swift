@@ -17,19 +17,20 @@ final class LedgerStatements {
     device = try transaction.statement(
       """
       select k.id, k.status, k.app_id, k.environment, k.anchor, s.highest, s.near, s.far, s.user_id,
-        k.registered_at, k.risk_metric, k.known_device, s.used_on
+        k.registered_at, k.risk_metric, k.known_device, s.used_on, s.person
       from device_keys k join device_states s on s.device = k.id where k.key_id = $1
       """)
     updateDevice = try transaction.statement(
       """
-      update device_states set highest = $2, near = $3, far = $4, user_id = $5, used_on = $6 where device = $1
+      update device_states set highest = $2, near = $3, far = $4, user_id = $5, used_on = $6, person = $7
+      where device = $1
       """)
     line = try transaction.statement(
-      "select used, held from lines where subject = $1 and rule = $2 and period = $3")
+      "select used, held, alarmed from lines where subject = $1 and rule = $2 and period = $3")
     insertLine = try transaction.statement(
-      "insert into lines (subject, rule, period, used, held) values ($1, $2, $3, $4, $5)")
+      "insert into lines (subject, rule, period, used, held, alarmed) values ($1, $2, $3, $4, $5, $6)")
     updateLine = try transaction.statement(
-      "update lines set used = $4, held = $5 where subject = $1 and rule = $2 and period = $3")
+      "update lines set used = $4, held = $5, alarmed = $6 where subject = $1 and rule = $2 and period = $3")
     insertReservation = try transaction.statement(
       "insert into reservations (id, lease, device, lines) values ($1, $2, $3, $4)")
     takeReservation = try transaction.statement(

@@ -52,7 +52,7 @@ final class LineRows {
     let isStored = try select.step()
     let line = LedgerLine(
       slot: rows.count, used: isStored ? select.int64(0) : 0, held: isStored ? select.int64(1) : 0,
-      start: bounds?.start ?? 0, end: bounds?.end ?? 0)
+      start: bounds?.start ?? 0, end: bounds?.end ?? 0, alarmed: isStored ? select.int64(2) : 0)
     select.reset()
     slots[key] = rows.count
     rows.append(Row(key: key, line: line, isStored: isStored, isGone: bounds == nil))
@@ -77,6 +77,7 @@ final class LineRows {
       try statement.bind(3, row.key.period)
       try statement.bind(4, row.line.used)
       try statement.bind(5, row.line.held)
+      try statement.bind(6, row.line.alarmed)
       try statement.run()
       rows[slot].isStored = true
       rows[slot].isChanged = false

@@ -1,23 +1,29 @@
 import Admission
 
 /// The lines of a reservation as one blob: for each its kind in one octet, then subject (zigzag), rule, period and
-/// amount (zigzag) as numbers of 7 bits an octet, least first.
+/// amount (zigzag) as numbers of 7 bits an octet, least first; where the kind says so, the limit (zigzag) as well.
 enum ReservedLines {
   struct Line: Equatable {
     var key: LineRows.Key
     var kind: ReservedLine.Kind
     var amount: Int64
+    /// See `ReservedLine.alarmLimit`.
+    var alarmLimit: Int64?
   }
+
+  /// Beside the kind: the limit follows.
+  private static let withLimit: UInt8 = 64
 
   static func encode(_ lines: [Line]) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(lines.count * 10)
     for line in lines {
-      bytes.append(line.kind.rawValue)
+      bytes.append(line.kind.rawValue | (line.alarmLimit == nil ? 0 : withLimit))
       append(zigzag(line.key.subject), to: &bytes)
       append(UInt64(bitPattern: line.key.rule), to: &bytes)
       append(UInt64(bitPattern: line.key.period), to: &bytes)
       append(zigzag(line.amount), to: &bytes)
+      if let limit = line.alarmLimit { append(zigzag(limit), to: &bytes) }
     }
     return bytes
   }
@@ -27,13 +33,18 @@ enum ReservedLines {
     var rest = bytes[...]
     var lines: [Line] = []
     while let first = rest.popFirst() {
-      guard let kind = ReservedLine.Kind(rawValue: first), let subject = number(&rest),
+      guard let kind = ReservedLine.Kind(rawValue: first & ~withLimit), let subject = number(&rest),
         let rule = number(&rest),
         let period = number(&rest), let amount = number(&rest)
       else { return nil }
       let key = LineRows.Key(
         subject: unzigzag(subject), rule: Int64(bitPattern: rule), period: Int64(bitPattern: period))
-      lines.append(Line(key: key, kind: kind, amount: unzigzag(amount)))
+      var line = Line(key: key, kind: kind, amount: unzigzag(amount))
+      if first & withLimit != 0 {
+        guard let limit = number(&rest) else { return nil }
+        line.alarmLimit = unzigzag(limit)
+      }
+      lines.append(line)
     }
     return lines
   }

@@ -9,6 +9,7 @@ package struct SQLAdmissionLedger: AdmissionLedger {
   private let database: Database
   private let clock: LeaseClock
   private let lane: BatchLane<LedgerJob, LedgerAnswer>
+  private let raised = RaisedAlarms()
 
   /// Make one for a database: it keeps the rows in use between batches.
   ///
@@ -33,13 +34,13 @@ package struct SQLAdmissionLedger: AdmissionLedger {
   }
 
   @discardableResult package func settle(_ settlement: Settlement) async throws -> Bool {
-    guard case .done(let done) = try await lane.submit(.settle(settlement)) else { throw LedgerConfusion() }
+    guard case .done(let done) = try await answer(.settle(settlement)) else { throw LedgerConfusion() }
     return done
   }
 
   package func renew(_ id: [UInt8], for lease: Int64, now: Int64) async throws -> Bool {
     let job = LedgerJob.renew(id: id, lease: lease, now: now)
-    guard case .done(let done) = try await lane.submit(job) else { throw LedgerConfusion() }
+    guard case .done(let done) = try await answer(job) else { throw LedgerConfusion() }
     return done
   }
 
@@ -47,7 +48,7 @@ package struct SQLAdmissionLedger: AdmissionLedger {
     let limit = 200
     var swept = 0
     while true {
-      guard case .count(let count) = try await lane.submit(.sweep(now: now, limit: limit)) else {
+      guard case .count(let count) = try await answer(.sweep(now: now, limit: limit)) else {
         throw LedgerConfusion()
       }
       swept += count
@@ -87,17 +88,40 @@ package struct SQLAdmissionLedger: AdmissionLedger {
 
   package func remaining(keyID: [UInt8], charges: [Charge], now: Int64) async throws -> [Remaining] {
     let job = LedgerJob.remaining(keyID: keyID, charges: charges, now: now)
-    guard case .remaining(let remaining) = try await lane.submit(job) else { throw LedgerConfusion() }
+    guard case .remaining(let remaining) = try await answer(job) else { throw LedgerConfusion() }
     return remaining
   }
 
   private func decision(_ job: LedgerJob) async throws -> AdmissionDecision {
-    guard case .decision(let decision) = try await lane.submit(job, isBrief: true) else {
+    guard case .decision(let decision) = try await answer(job, isBrief: true) else {
       throw LedgerConfusion()
     }
     return decision
   }
+
+  private func answer(_ job: LedgerJob, isBrief: Bool = false) async throws -> LedgerContent {
+    let answer = try await lane.submit(job, isBrief: isBrief)
+    if !answer.alarms.isEmpty { await raised.add(answer.alarms) }
+    return answer.content
+  }
+
+  package func takeAlarms() async -> [LimitAlarm] { await raised.take() }
 }
 
 /// The decider gave another kind of answer than the job asks: a mistake in this file.
 private struct LedgerConfusion: Error {}
+
+/// Alarms whose transactions are committed, until somebody tells of them.
+private actor RaisedAlarms {
+  /// More than this are in the database alone.
+  private static let capacity = 1_000
+
+  private var alarms: [LimitAlarm] = []
+
+  func add(_ more: [LimitAlarm]) { alarms += more.prefix(max(0, Self.capacity - alarms.count)) }
+
+  func take() -> [LimitAlarm] {
+    defer { alarms = [] }
+    return alarms
+  }
+}

@@ -14,6 +14,7 @@ package enum Schema {
     Migration(version: 8, name: "outgoing events", sql: outgoingEvents),
     Migration(version: 9, name: "receipt refreshes", sql: receiptRefreshes),
     Migration(version: 10, name: "queued calls", sql: queuedCalls),
+    Migration(version: 11, name: "quotas", sql: quotas),
   ]
 
   /// Brings the database to this program's schema; the versions that were applied.

@@ -16,7 +16,7 @@ package struct SQLUsageReport: UsageReport {
         """
         select k.key_id, u.user_id, u.route, u.provider, u.model, u.status, u.input_tokens, u.cache_read_tokens,
           u.cache_write_5m_tokens, u.cache_write_1h_tokens, u.output_tokens, u.cost, u.estimated, u.started_at,
-          u.first_byte, u.duration
+          u.first_byte, u.duration, u.function, u.images, u.units
         from usage u left join device_keys k on k.id = u.device
         where u.started_at >= $1 and u.started_at < $2
         order by u.started_at desc, u.id desc limit $3
@@ -29,7 +29,8 @@ package struct SQLUsageReport: UsageReport {
           cacheWrite5mTokens: $0.int64(8), cacheWrite1hTokens: $0.int64(9), outputTokens: $0.int64(10),
           cost: $0.int64(11), estimated: $0.bool(12), startedAt: $0.int64(13),
           firstByte: $0.optionalInt64(14),
-          duration: $0.int64(15))
+          duration: $0.int64(15), function: $0.optionalString(16), images: $0.int64(17),
+          units: $0.int64(18))
       }
     }
   }

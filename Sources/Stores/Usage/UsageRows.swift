@@ -21,6 +21,9 @@ extension LedgerBook {
     try insert.bind(14, usage.startedAt)
     if let firstByte = usage.firstByte { try insert.bind(15, firstByte) } else { try insert.bindNull(15) }
     try insert.bind(16, usage.duration)
+    if let function = usage.function { try insert.bind(17, function) } else { try insert.bindNull(17) }
+    try insert.bind(18, usage.images)
+    try insert.bind(19, usage.units)
     try insert.run()
   }
 }
@@ -30,8 +33,8 @@ enum UsageRows {
   static let insert = """
     insert into usage (device, user_id, route, provider, model, status, input_tokens, cache_read_tokens,
       cache_write_5m_tokens, cache_write_1h_tokens, output_tokens, cost, estimated, started_at, first_byte,
-      duration)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+      duration, function, images, units)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
     """
 
   static func values(_ usage: UsageRecord, device: Int64?) -> [SQLValue] {
@@ -41,7 +44,7 @@ enum UsageRows {
       .integer(usage.cacheReadTokens), .integer(usage.cacheWrite5mTokens),
       .integer(usage.cacheWrite1hTokens), .integer(usage.outputTokens), .integer(usage.cost),
       .integer(usage.estimated ? 1 : 0), .integer(usage.startedAt), SQLValue(usage.firstByte),
-      .integer(usage.duration),
+      .integer(usage.duration), SQLValue(usage.function), .integer(usage.images), .integer(usage.units),
     ]
   }
 }

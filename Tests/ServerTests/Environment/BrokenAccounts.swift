@@ -51,6 +51,7 @@ struct BrokenAccounts: AccountStore, UserStore, SigningKeyStore, AppleTokenStore
     to next: StoredSigningKey, after newest: String, keepUntil: Int64, now: Int64
   ) async throws -> Bool { throw Down() }
   func refreshSecrets(fresh: StoredRefreshSecret) async throws -> [StoredRefreshSecret] { throw Down() }
+  func personSecret(fresh: [UInt8]) async throws -> [UInt8] { throw Down() }
 
   func add(_ challenge: AppleChallenge, now: Int64) async throws { throw Down() }
   func sweep(now: Int64) async throws { throw Down() }

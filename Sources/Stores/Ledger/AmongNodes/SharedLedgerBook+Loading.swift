@@ -60,7 +60,7 @@ extension SharedLedgerBook {
         guard let subject = bearer?.subject(charge.subject) else { continue }
         var window: Window?
         if case .window(let asked, _, _) = charge.limit { window = asked }
-        let found = try key(subject, charge.rule, window, now: request.now)
+        let found = try key(subject, charge.row, window, now: request.now)
         bounds[found.key] = found.bounds
       }
     }
@@ -120,7 +120,7 @@ extension SharedLedgerBook {
     for (request, bearer) in requests {
       for charge in request.possibleCharges {
         guard let subject = bearer?.subject(charge.subject) else { continue }
-        rules.insert(charge.rule)
+        rules.insert(charge.row)
         subjects.insert(subject)
       }
     }
@@ -198,7 +198,8 @@ extension SharedLedgerBook {
     devices[keyID] = DeviceState(
       id: row.int64(1), keyID: keyID, status: DeviceState.Status(rawValue: row.int64(2)) ?? .revoked,
       appID: appID, acceptance: "\(row.string(4))/\(appID)", anchor: row.bytes(5),
-      userID: row.optionalString(9), counters: counters, registeredAt: row.int64(10),
+      userID: row.optionalString(9), person: row.optionalString(14), counters: counters,
+      registeredAt: row.int64(10),
       riskMetric: row.optionalInt64(11), isKnownDevice: row.optionalInt64(12).map { $0 != 0 },
       usedOn: row.int64(13))
   }
@@ -213,7 +214,7 @@ extension SharedLedgerBook {
 
   private static let selectDevices = """
     select k.key_id, k.id, k.status, k.app_id, k.environment, k.anchor, s.highest, s.near, s.far, s.user_id,
-      k.registered_at, k.risk_metric, k.known_device, s.used_on
+      k.registered_at, k.risk_metric, k.known_device, s.used_on, s.person
     from device_keys k join device_states s on s.device = k.id
     where k.id in (
       select id from device_keys where key_id = any($1)

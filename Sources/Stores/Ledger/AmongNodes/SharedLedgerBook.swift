@@ -33,6 +33,7 @@ final class SharedLedgerBook: LedgerRows {
   private(set) var made: [[UInt8]] = []
   private(set) var taken: [[UInt8]] = []
   private var changedDevices: [[UInt8]] = []
+  private var alarms: [LimitAlarm] = []
 
   init(_ transaction: Transaction, _ names: SharedNames, _ clock: LeaseClock, isAlone: Bool) {
     self.transaction = transaction
@@ -49,9 +50,9 @@ final class SharedLedgerBook: LedgerRows {
         """
         update device_states s
         set highest = w.highest, near = w.near, far = w.far, user_id = nullif(w.user_id, ''),
-          used_on = w.used_on
-        from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[])
-          w (device, highest, near, far, user_id, used_on)
+          used_on = w.used_on, person = nullif(w.person, '')
+        from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[], $7::text[])
+          w (device, highest, near, far, user_id, used_on, person)
         where s.device = w.device
         """,
         [
@@ -59,6 +60,7 @@ final class SharedLedgerBook: LedgerRows {
           .integers(states.map { Int64(bitPattern: $0.counters.near) }),
           .integers(states.map { Int64(bitPattern: $0.counters.far) }),
           .texts(states.map { $0.userID ?? "" }), .integers(states.map(\.usedOn)),
+          .texts(states.map { $0.person ?? "" }),
         ])
     }
     try lines.flush(transaction)
@@ -119,6 +121,22 @@ final class SharedLedgerBook: LedgerRows {
 
   func keep(_ line: LedgerLine) { lines.keep(line) }
 
+  func owner(ofLineAt slot: Int) throws -> (subject: LineSubject, rule: String) {
+    try LineOwner.find(lines.key(at: slot), transaction)
+  }
+
+  // MARK: Alarms
+
+  func keep(_ alarm: LimitAlarm) throws {
+    try AlarmRows.insert(alarm, transaction)
+    alarms.append(alarm)
+  }
+
+  func takeAlarms() -> [LimitAlarm] {
+    defer { alarms = [] }
+    return alarms
+  }
+
   /// The key of a charge's line, and its period's bounds.
   func key(
     _ subject: LineSubject, _ rule: String, _ window: Window?, now: Int64
@@ -148,7 +166,8 @@ final class SharedLedgerBook: LedgerRows {
 
   func keep(_ reservation: Reservation) throws {
     let kept = reservation.lines.map {
-      ReservedLines.Line(key: lines.key(at: $0.slot), kind: $0.kind, amount: $0.amount)
+      ReservedLines.Line(
+        key: lines.key(at: $0.slot), kind: $0.kind, amount: $0.amount, alarmLimit: $0.alarmLimit)
     }
     try transaction.enqueue(
       "insert into reservations (id, lease, device, lines) values ($1, $2, $3, $4)",
@@ -164,7 +183,9 @@ final class SharedLedgerBook: LedgerRows {
     try transaction.enqueue("delete from reservations where id = $1", [.blob(id)])
     taken.append(id)
     let reserved = kept.lines.compactMap { line in
-      lines.line(line.key).map { ReservedLine(slot: $0.slot, kind: line.kind, amount: line.amount) }
+      lines.line(line.key).map {
+        ReservedLine(slot: $0.slot, kind: line.kind, amount: line.amount, alarmLimit: line.alarmLimit)
+      }
     }
     return Reservation(id: id, device: kept.device, lease: kept.lease, lines: reserved)
   }

@@ -49,7 +49,7 @@ final class SharedLines {
         """, Self.columns(unsure)),
       Query(
         """
-        select l.subject, l.rule, l.period, l.used, l.held from lines l
+        select l.subject, l.rule, l.period, l.used, l.held, l.alarmed from lines l
         join unnest($1::bigint[], $2::bigint[], $3::bigint[]) w (subject, rule, period)
           on l.subject = w.subject and l.rule = w.rule and l.period = w.period
         order by l.subject, l.rule, l.period for update of l
@@ -62,7 +62,9 @@ final class SharedLines {
         let (start, end) = bounds[key] ?? (0, 0)
         append(
           key,
-          LedgerLine(slot: rows.count, used: row.int64(3), held: row.int64(4), start: start, end: end),
+          LedgerLine(
+            slot: rows.count, used: row.int64(3), held: row.int64(4), start: start, end: end,
+            alarmed: row.int64(5)),
           isGone: false)
       }
     }
@@ -84,13 +86,16 @@ final class SharedLines {
     let lines = changed.map { rows[$0] }
     try transaction.enqueue(
       """
-      update lines l set used = w.used, held = w.held
-      from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
-        w (subject, rule, period, used, held)
+      update lines l set used = w.used, held = w.held, alarmed = w.alarmed
+      from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])
+        w (subject, rule, period, used, held, alarmed)
       where l.subject = w.subject and l.rule = w.rule and l.period = w.period
       """,
       Self.columns(lines.map(\.key))
-        + [.integers(lines.map(\.line.used)), .integers(lines.map(\.line.held))])
+        + [
+          .integers(lines.map(\.line.used)), .integers(lines.map(\.line.held)),
+          .integers(lines.map(\.line.alarmed)),
+        ])
   }
 
   private func append(_ key: Key, _ line: LedgerLine, isGone: Bool) {
