@@ -6,6 +6,8 @@ import HTTPMessages
 /// The parts of the application, made once and shared by its routes.
 struct Application {
   let endpoints: [any Endpoint]
+  /// Those of the operator's listener.
+  let adminEndpoints: [any Endpoint]
   let jobs: [Job]
   let metrics: Metrics
   let log: ApplicationLog
@@ -29,7 +31,7 @@ struct Application {
         AttestTargets.probe, "/health",
         "/ready", "none",
       ]
-        + AccountRoutes.paths + Set(providers.map { $0.path($1.path) }).sorted()
+        + AccountRoutes.paths + AdminRoutes.paths + Set(providers.map { $0.path($1.path) }).sorted()
         + configuration.functions.map(\.path),
       droppedLogLines: environment.droppedLogLines)
     let log = ApplicationLog(environment)
@@ -83,6 +85,7 @@ struct Application {
     }
     if let accounts { endpoints += AccountRoutes(service: accounts).all }
     self.endpoints = endpoints
+    adminEndpoints = environment.accounts.map { AdminRoutes(accounts: $0).all } ?? []
     self.metrics = metrics
     self.log = log
     self.targets = targets

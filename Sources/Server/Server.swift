@@ -24,7 +24,12 @@ package struct Server: Sendable {
     handler = Pipeline(
       environment: environment, router: router, crossOrigin: crossOrigin, metrics: metrics,
       log: application.log)
-    adminHandler = AdminHandler(metrics: metrics)
+    let none = CrossOrigin(origins: [], allowsLoopback: false)
+    adminHandler = AdminHandler(
+      metrics: metrics,
+      routes: Pipeline(
+        environment: environment, router: Router(application.adminEndpoints, crossOrigin: none),
+        crossOrigin: none, metrics: metrics, log: application.log))
     jobs = application.jobs
     events = application.events
   }

@@ -17,7 +17,7 @@ struct AnthropicFieldsTests {
         "anthropic-dangerous-direct-browser-access": "true", "user-agent": "app",
       ])
     let names = call.fields.lines.map(\.name)
-    #expect(names == ["content-type", "accept", "accept-encoding", "anthropic-version", "user-agent"])
+    #expect(names == ["content-type", "accept", "accept-encoding", "user-agent", "anthropic-version"])
     #expect(call.fields["accept-encoding"] == "identity")
     var sent = call.fields
     Example.anthropic().authorize(&sent, credential: "sk-ours")

@@ -98,10 +98,13 @@ struct PriceTests {
         let output = Int64(random.next() % 10_000)
         let read = Int64(random.next() % UInt64(bound + 1))
         let write = Int64(random.next() % UInt64(bound - read + 1))
+        let hasHour = row.prices.cacheWrite1h != nil
         let usage = TokenUsage(
-          input: bound - read - write, cacheRead: read, cacheWrite1h: write, output: output)
+          input: bound - read - write, cacheRead: read, cacheWrite5m: hasHour ? 0 : write,
+          cacheWrite1h: hasHour ? write : 0, output: output)
         let cost = try #require(row.cost(of: usage))
-        let reserve = try #require(row.reserve(input: bound, output: output, cache: .hour))
+        let reserve = try #require(
+          row.reserve(input: bound, output: output, cache: hasHour ? .hour : .fiveMinutes))
         #expect(cost <= reserve)
       }
     }

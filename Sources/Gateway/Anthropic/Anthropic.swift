@@ -21,20 +21,10 @@ package struct Anthropic: Provider {
   package func prepare(_ request: ProviderRequest) throws(ProviderRefusal) -> PreparedCall {
     let kind = try kind(of: request)
     let fields = try AnthropicFields.forwarded(request.fields, policy: policy)
-    guard request.body.count <= policy.maximumBody else {
-      throw ProviderRefusal(
-        "body_too_large", status: 413, "At most \(policy.maximumBody) octets are allowed in a request.")
-    }
-    let root: JSONNode
-    do {
-      root = try JSONReader.read(request.body)
-    } catch {
-      throw ProviderRefusal("invalid_json", "The body is no JSON that is read one way only: \(error).")
-    }
+    let root = try JSONNode.body(of: request, limit: policy.maximumBody)
     var body = try AnthropicBody(policy: policy, kind: kind, root: root)
     guard let price = prices.row(provider: name, model: body.model, at: request.now) else {
-      throw ProviderRefusal(
-        "model_not_priced", place: "model", "This model has no price in the configuration; use another.")
+      throw .notPriced
     }
     try body.limitOutput(modelMaximum: price.maximumOutput)
     body.setPseudonym(request.pseudonym)

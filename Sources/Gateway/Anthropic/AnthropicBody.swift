@@ -89,13 +89,7 @@ struct AnthropicBody {
     guard let node = root["model"], let name = node.string else {
       throw .invalid("model", "must be a string")
     }
-    // By octets: Swift's own equality takes canonically equal texts for one.
-    guard let known = policy.models.first(where: { $0.key.utf8.elementsEqual(name.utf8) }) else {
-      throw ProviderRefusal(
-        "model_not_allowed", place: "model",
-        "This model is not allowed here; allowed: \(policy.models.keys.sorted().joined(separator: ", ")).")
-    }
-    model = known.value
+    model = try .allowed(name, among: policy.models)
     if model != name { splice.replace(node, with: .string(model)) }
   }
 
@@ -225,9 +219,4 @@ struct AnthropicBody {
         "inference_geo_not_allowed", place: "inference_geo", "Only \"global\" is allowed here; leave it out.")
     }
   }
-}
-
-extension ProviderRefusal {
-  static let tooDear = ProviderRefusal(
-    "cost_not_bounded", "What this request can cost is too much to be counted; ask for less.")
 }

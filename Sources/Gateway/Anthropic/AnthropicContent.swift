@@ -147,35 +147,3 @@ struct AnthropicContent {
     return data
   }
 }
-
-extension JSONNode {
-  /// Refuses what is no object, or has a member that is not listed.
-  func only(_ names: Set<String>, at place: String) throws(ProviderRefusal) {
-    guard let members else { throw .invalid(place, "must be an object") }
-    for member in members where !names.contains(member.name) {
-      throw .fieldNotAllowed(place.isEmpty ? member.name : "\(place).\(member.name)")
-    }
-  }
-}
-
-extension ProviderRefusal {
-  static func invalid(_ place: String, _ what: String) -> ProviderRefusal {
-    ProviderRefusal("invalid_request", place: place, "This value \(what).")
-  }
-
-  static func fieldNotAllowed(_ place: String) -> ProviderRefusal {
-    ProviderRefusal("field_not_allowed", place: shown(place), "This field is not allowed here; leave it out.")
-  }
-
-  static func blockNotAllowed(_ place: String) -> ProviderRefusal {
-    ProviderRefusal(
-      "content_not_allowed", place: place, "Content of this type is not allowed here; leave it out.")
-  }
-
-  /// A place may end in a name that the client chose: cut and freed of what does not print.
-  private static func shown(_ place: String) -> String {
-    String(
-      String.UnicodeScalarView(
-        place.unicodeScalars.prefix(120).map { (0x20...0x7E).contains($0.value) ? $0 : "?" }))
-  }
-}

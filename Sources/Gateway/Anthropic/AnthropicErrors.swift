@@ -25,22 +25,18 @@ extension Anthropic {
     let unbilled = Self.unbilled.contains(status)
 
     if (300..<400).contains(status) {
-      return failure(502, "The AI provider cannot be reached.", unbilled: false, .redirected(status: status))
+      return .redirected(status: status)
     }
     if [401, 402, 403].contains(status) || isSpendLimit(status: status, code: code, message: message) {
       let type = error?["type"]?.string ?? "unknown"
-      return failure(
-        503, "The service cannot answer just now; its operator was told.", unbilled: unbilled,
-        .operatorFault(status: status, type: scrubber.scrub(type, limit: 60)))
+      return .operatorFault(status: status, type: scrubber.scrub(type, limit: 60), unbilled: unbilled)
     }
     switch status {
-    case 429, 529: return busy(529, type: "overloaded_error", fields: fields, unbilled: unbilled)
-    case 503: return busy(503, type: "api_error", fields: fields, unbilled: unbilled)
+    case 429, 529:
+      return .busy(529, type: "overloaded_error", retryAfter: fields["retry-after"], unbilled: unbilled)
+    case 503: return .busy(503, retryAfter: fields["retry-after"], unbilled: unbilled)
     case 408, 504:
-      var answer = failure(504, "The AI provider did not answer in time.", unbilled: unbilled)
-      answer.error.type = "timeout_error"
-      answer.error.code = "upstream_timeout"
-      return answer
+      return .late(unbilled: unbilled)
     case 400..<500:
       let type = error?["type"]?.string.flatMap { Self.clientTypes[$0] == status ? $0 : nil }
       let text = message.map { scrubber.scrub($0) } ?? "The AI provider refused the request."
@@ -48,7 +44,7 @@ extension Anthropic {
         error: ProviderError(
           status: status, type: type ?? "invalid_request_error", code: "upstream_refused", message: text),
         unbilled: unbilled, givesBackCount: false)
-    default: return failure(502, "The AI provider failed.", unbilled: unbilled)
+    default: return .failed("The AI provider failed.", unbilled: unbilled)
     }
   }
 
@@ -62,24 +58,5 @@ extension Anthropic {
     if let code, Self.spendCodes.contains(code) { return true }
     guard let message = message?.lowercased() else { return false }
     return Self.spendTexts.contains { message.hasPrefix($0) }
-  }
-
-  private func failure(
-    _ status: Int, _ message: String, unbilled: Bool, _ alarm: ProxyAlarm? = nil
-  ) -> UpstreamFailure {
-    UpstreamFailure(
-      error: ProviderError(status: status, type: "api_error", code: "upstream_failed", message: message),
-      unbilled: unbilled, givesBackCount: true, alarm: alarm)
-  }
-
-  /// Retry-After of the provider in seconds, within bounds: SDKs sleep all of it, and an app would hang.
-  private func busy(_ status: Int, type: String, fields: HTTPFields, unbilled: Bool) -> UpstreamFailure {
-    let asked = fields["retry-after"].flatMap { Int64($0) } ?? 5
-    return UpstreamFailure(
-      error: ProviderError(
-        status: status, type: type, code: "upstream_busy",
-        message: "The AI provider is busy; try again soon.",
-        fields: ["retry-after": String(min(max(asked, 1), 60))]),
-      unbilled: unbilled, givesBackCount: true)
   }
 }

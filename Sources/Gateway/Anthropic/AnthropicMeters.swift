@@ -72,26 +72,15 @@ struct AnthropicStreamMeter: UsageMeter {
 
 /// Reads usage from a whole Messages answer, once it has ended.
 struct AnthropicBodyMeter: UsageMeter {
-  /// A longer answer is not kept, and so has no usage.
-  private static let limit = 8 << 20
-
   let unsplitWritesAreLong: Bool
-  private var body: [UInt8] = []
-  private var tooLong = false
+  private var answer = WholeAnswer()
 
   init(unsplitWritesAreLong: Bool) { self.unsplitWritesAreLong = unsplitWritesAreLong }
 
-  mutating func read(_ chunk: [UInt8]) {
-    if tooLong || chunk.count > Self.limit - body.count {
-      tooLong = true
-      body = []
-    } else {
-      body.append(contentsOf: chunk)
-    }
-  }
+  mutating func read(_ chunk: [UInt8]) { answer.read(chunk) }
 
   var reading: MeterReading {
-    guard !tooLong, let root = try? JSONReader.read(body) else { return MeterReading() }
+    guard let root = answer.json else { return MeterReading() }
     var usage = AnthropicUsage()
     usage.merge(root["usage"])
     guard usage.hasInput, usage.hasOutput else { return MeterReading() }

@@ -84,6 +84,9 @@ package struct PriceRow: Sendable, Equatable {
   package var contextSize: Int64
   /// The most tokens that the model gives out.
   package var maximumOutput: Int64
+  /// Whether the model may think without the stream showing it, which is paid as output. Of no account where the
+  /// request itself says whether it thinks.
+  package var reasons: Bool
   /// Seconds since 1970.
   package var effectiveFrom: Int64
   /// Where the figures were read.
@@ -94,7 +97,7 @@ package struct PriceRow: Sendable, Equatable {
     longContext: LongContext? = nil, unit: UnitPrice? = nil, tokensPerImage: Int64 = 4_800,
     tokensPerMessage: Int64 = 16,
     tokensPerTool: Int64 = 64, tokensPerPrompt: Int64 = 1_024, contextSize: Int64, maximumOutput: Int64,
-    effectiveFrom: Int64 = 0, source: String
+    reasons: Bool = true, effectiveFrom: Int64 = 0, source: String
   ) {
     self.provider = provider
     self.model = model
@@ -108,6 +111,7 @@ package struct PriceRow: Sendable, Equatable {
     self.tokensPerPrompt = tokensPerPrompt
     self.contextSize = contextSize
     self.maximumOutput = maximumOutput
+    self.reasons = reasons
     self.effectiveFrom = effectiveFrom
     self.source = source
   }

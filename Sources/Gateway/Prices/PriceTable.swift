@@ -34,7 +34,9 @@ package struct PriceTable: Sendable, Equatable {
 extension PriceTable {
   /// The rows that come with Bramley. They are the figures of LiteLLM's price file as bundled in its version
   /// 1.108.7; an operator compares them with the provider's own page and overrides what has changed.
-  package static let shipped = PriceTable([
+  package static let shipped = PriceTable(anthropic + openAI + fal)
+
+  private static let anthropic: [PriceRow] = [
     anthropic("claude-haiku-4-5", "1", "5", "0.10", "1.25", "2", context: 200_000, output: 64_000),
     anthropic(
       "claude-haiku-5-5", "0.10", "0.50", "0.01", "0.125", "0.20", context: 1_000_000, output: 128_000,
@@ -43,12 +45,15 @@ extension PriceTable {
     anthropic("claude-sonnet-5", "2", "10", "0.20", "2.5", "4", context: 1_000_000, output: 128_000),
     anthropic("claude-opus-5-5", "4", "20", "0.20", "5", "8", context: 1_000_000, output: 128_000),
     anthropic("claude-opus-5", "5", "25", "0.50", "6.25", "10", context: 1_000_000, output: 128_000),
+  ]
+
+  private static let fal: [PriceRow] = [
     // fal bills it by the begun megapixel; the file has the price as that of an image.
     PriceRow(
       provider: "fal", model: "fal-ai/flux/schnell",
       unit: UnitPrice(unit: FalUnit.megapixel.rawValue, price: PicoDollars.dollars("0.003") ?? 0),
-      source: "LiteLLM 1.108.7"),
-  ])
+      source: "LiteLLM 1.108.7")
+  ]
 
   /// Dollars for a million tokens: input, output, cache read, cache write for 5 minutes and for an hour.
   private static func anthropic(

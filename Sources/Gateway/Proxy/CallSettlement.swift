@@ -63,13 +63,15 @@ extension PreparedCall {
   /// The settlement of an answer with a 2xx head, ended or broken off, by what the meter has read.
   ///
   /// Final usage is booked as it is, also above the reserve. Without it, input counts as the provider's first
-  /// event said; output as one token an octet of what was seen, if all of the answer can be seen, else at the
-  /// full bound; and without a first event everything counts at the reserve.
+  /// event said, and where that says nothing at the bound; output as one token an octet of what was seen, if all
+  /// of the answer can be seen, else at the full bound; and before an answer has begun everything counts at the
+  /// reserve.
   package func settlement(of reading: MeterReading, streamed: Bool) -> CallSettlement {
     guard let price else { return CallSettlement(outcome: .used(cost: 0)) }
     var usage = reading.usage
     switch reading.completeness {
     case .nothing: return atReserve
+    case .begun: return atInputBound(reading, price, streamed: streamed)
     case .final: break
     case .input:
       // What a tool of the provider's has done meanwhile is not known.
@@ -84,5 +86,16 @@ extension PreparedCall {
     return CallSettlement(
       outcome: .used(cost: cost), usage: usage, images: reading.images ?? imageBound,
       estimated: reading.completeness != .final)
+  }
+
+  /// The settlement of a visible answer of which not even the input is known.
+  private func atInputBound(_ reading: MeterReading, _ price: PriceRow, streamed: Bool) -> CallSettlement {
+    let seen = min(max(reading.usage.output, reading.visibleOctets), outputBound)
+    guard streamed, visibleOnly, reading.visibleOnly, toolPrices.isEmpty,
+      let cost = price.reserve(input: inputBound, output: seen, cache: cache)
+    else { return atReserve }
+    return CallSettlement(
+      outcome: .used(cost: min(cost, reserve)), usage: TokenUsage(input: inputBound, output: seen),
+      estimated: true)
   }
 }

@@ -25,6 +25,9 @@ package protocol Provider: Sendable {
   /// The same, where the head of the answer may say it.
   func meter(for call: PreparedCall, streamed: Bool, fields: HTTPFields) -> any UsageMeter
 
+  /// Takes out of a 2xx answer what is the gateway's alone; nil where everything passes as it came.
+  func filter(for call: PreparedCall, streamed: Bool) -> (any AnswerFilter)?
+
   /// What a non-2xx answer of the provider means: what the app is told, and what the operator.
   func judge(status: Int, fields: HTTPFields, body: [UInt8], scrubber: SecretScrubber) -> UpstreamFailure
 }
@@ -33,6 +36,16 @@ extension Provider {
   package func meter(for call: PreparedCall, streamed: Bool, fields: HTTPFields) -> any UsageMeter {
     meter(for: call, streamed: streamed)
   }
+
+  package func filter(for call: PreparedCall, streamed: Bool) -> (any AnswerFilter)? { nil }
+}
+
+/// Takes something out of an answer on its way.
+package protocol AnswerFilter: Sendable {
+  /// What of the octets so far may pass now.
+  mutating func pass(_ chunk: [UInt8]) -> [UInt8]
+  /// What was held back when the answer ended.
+  mutating func end() -> [UInt8]
 }
 
 /// One method and path of a provider's API.
@@ -116,6 +129,8 @@ package struct PreparedCall: Sendable, Equatable {
   package var cache: CacheUse
   /// The most images that this can make.
   package var imageBound: Int64 = 0
+  /// Whether the app did not ask for the usage that the gateway asked the provider for.
+  package var hidesUsage = false
 }
 
 /// Why a request is not forwarded.
@@ -145,14 +160,20 @@ package struct ProviderError: Sendable, Equatable {
   package var message: String
   /// Bramley's stable name.
   package var code: String
+  /// The provider's own name for what is wrong with a request, where it has one.
+  package var providerCode: String?
   /// Further fields, such as Retry-After.
   package var fields: HTTPFields
 
-  package init(status: Int, type: String, code: String, message: String, fields: HTTPFields = HTTPFields()) {
+  package init(
+    status: Int, type: String, code: String, message: String, providerCode: String? = nil,
+    fields: HTTPFields = HTTPFields()
+  ) {
     self.status = status
     self.type = type
     self.code = code
     self.message = message
+    self.providerCode = providerCode
     self.fields = fields
   }
 }

@@ -57,6 +57,7 @@ package struct ProxyState: Sendable {
   private let call: PreparedCall
   private let scrubber: SecretScrubber
   private var filter: SecretFilter
+  private var answerFilter: (any AnswerFilter)?
   private var meter: (any UsageMeter)?
   private var phase = Phase.waiting
   private var written = false
@@ -111,6 +112,7 @@ package struct ProxyState: Sendable {
     }
     phase = .streaming(streamed: streamed)
     meter = provider.meter(for: call, streamed: streamed, fields: fields)
+    answerFilter = provider.filter(for: call, streamed: streamed)
     let passing = provider.answerFields(fields).lines.filter { !scrubber.holdsSecret($0.value) }
     return [.answerHead(status: status, fields: HTTPFields(passing.map { ($0.name, $0.value) }))]
   }
@@ -134,9 +136,8 @@ package struct ProxyState: Sendable {
       return octets.count > room ? [.cancelUpstream] + judged(status, fields, body) : []
     case .streaming(let streamed):
       meter?.read(octets)
-      guard let passed = filter.pass(octets) else {
-        return [.cut, .cancelUpstream, .alarm(.secretInAnswer)]
-          + settled(meter?.reading ?? MeterReading(), streamed: streamed)
+      guard let passed = filter.pass(answerFilter?.pass(octets) ?? octets) else {
+        return secretFound(streamed: streamed)
       }
       return passed.isEmpty ? [] : [.forward(passed)]
     }
@@ -150,13 +151,19 @@ package struct ProxyState: Sendable {
       return failed(.protocolError)
     case .failing(let status, let fields, let body): return judged(status, fields, body)
     case .streaming(let streamed):
-      let rest = filter.end()
+      guard let last = filter.pass(answerFilter?.end() ?? []) else { return secretFound(streamed: streamed) }
+      let rest = last + filter.end()
       let forwarded: [Action] = rest.isEmpty ? [] : [.forward(rest)]
       let reading = meter?.reading ?? MeterReading()
       let isUnread = call.price != nil && reading.completeness != .final
       let alarm: [Action] = isUnread ? [.alarm(.usageUnreadable(model: call.model))] : []
       return forwarded + settled(reading, streamed: streamed) + alarm + [.finish]
     }
+  }
+
+  private mutating func secretFound(streamed: Bool) -> [Action] {
+    [.cut, .cancelUpstream, .alarm(.secretInAnswer)]
+      + settled(meter?.reading ?? MeterReading(), streamed: streamed)
   }
 
   private mutating func judged(_ status: Int, _ fields: HTTPFields, _ body: [UInt8]) -> [Action] {

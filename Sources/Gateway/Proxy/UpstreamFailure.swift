@@ -1,3 +1,5 @@
+import HTTPMessages
+
 /// What a non-2xx answer of a provider means.
 package struct UpstreamFailure: Sendable, Equatable {
   /// What the app is told.
@@ -20,6 +22,53 @@ package struct UpstreamFailure: Sendable, Equatable {
     self.givesBackCount = givesBackCount
     self.microUnits = microUnits
     self.alarm = alarm
+  }
+}
+
+extension UpstreamFailure {
+  /// The provider failed, for whatever reason.
+  static func failed(
+    _ message: String, status: Int = 502, unbilled: Bool, alarm: ProxyAlarm? = nil
+  ) -> UpstreamFailure {
+    UpstreamFailure(
+      error: ProviderError(status: status, type: "api_error", code: "upstream_failed", message: message),
+      unbilled: unbilled, givesBackCount: true, alarm: alarm)
+  }
+
+  /// The provider sent us elsewhere, where the key never goes.
+  static func redirected(status: Int) -> UpstreamFailure {
+    failed("The AI provider cannot be reached.", unbilled: false, alarm: .redirected(status: status))
+  }
+
+  /// The provider refuses the operator: no matter of the app's, and never its 401.
+  static func operatorFault(status: Int, type: String, unbilled: Bool) -> UpstreamFailure {
+    failed(
+      "The service cannot answer just now; its operator was told.", status: 503, unbilled: unbilled,
+      alarm: .operatorFault(status: status, type: type))
+  }
+
+  /// The provider did not answer in time.
+  static func late(unbilled: Bool) -> UpstreamFailure {
+    UpstreamFailure(
+      error: ProviderError(
+        status: 504, type: "timeout_error", code: "upstream_timeout",
+        message: "The AI provider did not answer in time."), unbilled: unbilled, givesBackCount: true)
+  }
+
+  /// The provider is busy.
+  ///
+  /// - Parameter retryAfter: its Retry-After, seconds. It is kept within bounds: SDKs sleep all of it, and an app
+  ///   would hang.
+  static func busy(
+    _ status: Int, type: String = "api_error", retryAfter: String?, unbilled: Bool
+  ) -> UpstreamFailure {
+    let asked = retryAfter.flatMap { Int64($0) } ?? 5
+    return UpstreamFailure(
+      error: ProviderError(
+        status: status, type: type, code: "upstream_busy",
+        message: "The AI provider is busy; try again soon.",
+        fields: ["retry-after": String(min(max(asked, 1), 60))]),
+      unbilled: unbilled, givesBackCount: true)
   }
 }
 

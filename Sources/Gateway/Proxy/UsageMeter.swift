@@ -1,3 +1,5 @@
+import Encodings
+
 /// Reads usage out of a copy of an answer. The answer itself passes untouched.
 package protocol UsageMeter: Sendable {
   /// The next octets of the answer, cut anywhere.
@@ -12,6 +14,8 @@ package struct MeterReading: Sendable, Equatable {
   package enum Completeness: Int, Sendable, Comparable {
     /// Nothing that can be relied on.
     case nothing
+    /// An answer to this very request has begun, of which no figure is known.
+    case begun
     /// The input side.
     case input
     /// Everything: these are the final figures.
@@ -40,4 +44,25 @@ package struct MeterReading: Sendable, Equatable {
     self.visibleOctets = visibleOctets
     self.visibleOnly = visibleOnly
   }
+}
+
+/// An answer that is read once it has ended.
+struct WholeAnswer: Sendable {
+  /// A longer one is not kept, and so has no usage.
+  private static let limit = 8 << 20
+
+  private var body: [UInt8] = []
+  private var tooLong = false
+
+  mutating func read(_ chunk: [UInt8]) {
+    if tooLong || chunk.count > Self.limit - body.count {
+      tooLong = true
+      body = []
+    } else {
+      body.append(contentsOf: chunk)
+    }
+  }
+
+  /// The JSON that it is; nil while it is not whole, and where it is none.
+  var json: JSONNode? { tooLong ? nil : try? JSONReader.read(body) }
 }

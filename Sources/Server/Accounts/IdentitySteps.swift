@@ -26,7 +26,9 @@ struct IdentitySteps: Sendable {
     let signIn = IdentitySignIn(
       assertion, user: try service.identifier(), identity: try service.identifier(),
       session: try service.identifier(),
-      policy: SignInPolicy(allowsSignUp: auth.signUps, matchesVerifiedEmail: auth.emailMatching),
+      policy: SignInPolicy(
+        allowsSignUp: auth.signUps, matchesVerifiedEmail: auth.emailMatching,
+        identitiesPerTeam: auth.apple?.identitiesPerUser ?? 1),
       keyID: keyID, origin: origin, now: now)
     let ticket = Base64.encodeURL(service.environment.random(32))
     let expiry = now + Self.ticketLife

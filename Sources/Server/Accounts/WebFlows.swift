@@ -11,24 +11,24 @@ struct WebFlows: Sendable {
   static let life: Int64 = 600_000
   /// Milliseconds that the app has to exchange the code.
   static let codeLife: Int64 = 300_000
-  static let cookie = "bramley-flow"
 
   let service: AccountService
   let apple: AppleSignIn
 
-  /// Begins a flow; Apple's page, and the cookie that binds the browser where it comes here itself.
+  /// Begins a flow; Apple's page, and the cookies that bind the browser where it comes here itself.
   ///
   /// - Parameters:
   ///   - linking: the session that the identity is to be linked to.
-  ///   - bindsBrowser: false where an app asks for the URL, whose cookies are not the browser's.
+  ///   - browser: the request of the browser itself; nil where an app asks for the URL, whose cookies are not the
+  ///     browser's.
   func begin(
-    _ asked: AuthorizeRequest, linking: UUID?, bindsBrowser: Bool
-  ) async throws -> (url: String, cookie: String?) {
+    _ asked: AuthorizeRequest, linking: UUID?, browser: HTTPRequest?
+  ) async throws -> (url: String, cookies: [String]) {
     guard let client = apple.apple.webClient else { throw Failure.noWebClient }
     let environment = service.environment
     let state = Base64.encodeURL(environment.random(32))
     let nonce = Base64.encodeURL(environment.random(32))
-    let binding = bindsBrowser ? Base64.encodeURL(environment.random(32)) : nil
+    let binding = browser == nil ? nil : Base64.encodeURL(environment.random(32))
     let flow = WebFlow(
       id: try service.identifier(), stateHash: SHA256.hash(state),
       browserHash: binding.map { SHA256.hash($0) },
@@ -38,7 +38,10 @@ struct WebFlows: Sendable {
     try await storage { try await service.ports.webFlows.begin(flow) }
     let url = AppleRequests(service: service.ports.appleService).authorizeURL(
       clientID: client.clientID, redirectURI: callback, state: state, nonce: nonce)
-    return (url, binding.map { setCookie($0) })
+    guard let browser, let binding else { return (url, []) }
+    let cookies = FlowCookies(accountsURL: environment.configuration.accountsURL)
+    let name = String(Hex.encode(flow.id.octets).prefix(12))
+    return (url, cookies.begin(name, binding, life: Self.life / 1000, browser))
   }
 
   /// Where Apple sends the browser back to.
@@ -72,20 +75,7 @@ struct WebFlows: Sendable {
   /// Whether the request comes from the browser that the flow was begun in.
   func isBrowser(of flow: WebFlow, _ request: HTTPRequest) -> Bool {
     guard let hash = flow.browserHash else { return true }
-    let prefix = Self.cookie + "="
-    let values = request.fields.values("cookie").flatMap { $0.split(separator: ";") }.compactMap { pair in
-      let pair = pair.drop { $0 == " " }
-      return pair.hasPrefix(prefix) ? String(pair.dropFirst(prefix.count)) : nil
-    }
-    return values.contains { ConstantTime.equal(SHA256.hash($0), hash) }
-  }
-
-  /// Lax: it comes along when Apple's form post is answered by a redirection to a page of ours, not with the
-  /// post itself.
-  private func setCookie(_ value: String) -> String {
-    let base = BaseURL(service.environment.configuration.accountsURL)
-    return "\(Self.cookie)=\(value); Path=\((base?.path ?? "") + "/callback"); Max-Age=\(Self.life / 1000)"
-      + "; HttpOnly; SameSite=Lax" + (base?.scheme == "https" ? "; Secure" : "")
+    return FlowCookies.match(hash, request)
   }
 }
 

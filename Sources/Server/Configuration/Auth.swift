@@ -70,6 +70,8 @@ extension Configuration.Auth {
     package var issuers = ["https://appleid.apple.com", "https://account.apple.com"]
     /// Whether a nonce that the client made itself is refused (RULES §2.1).
     package var requireChallenge = false
+    /// Apple Accounts that a user may link (RULES §3.2).
+    package var identitiesPerUser = 1
     /// What Apple's word of a deleted Apple account does.
     package var onAccountDeleted = AppleEventPolicy.AccountDeletion.revoke
 

@@ -112,6 +112,9 @@ extension Configuration {
     var out = Auth.Apple(teamID: teamID, clients: clients ?? [])
     if let entry = section.entry("issuers") { out.issuers = entry.strings().map(\.text) }
     if let value = section.entry("require_challenge")?.bool() { out.requireChallenge = value }
+    if let value = section.entry("identities_per_user")?.integer(1...10) {
+      out.identitiesPerUser = Int(value)
+    }
     if let value = section.entry("on_account_deleted")?.choice(AppleEventPolicy.AccountDeletion.self) {
       out.onAccountDeleted = value
     }

@@ -46,6 +46,8 @@ package struct Configuration: Sendable, Equatable {
   package var auth: Auth?
   /// `providers.anthropic`; nil when the section is absent.
   package var anthropic: Anthropic?
+  /// `providers.openai`; nil when the section is absent.
+  package var openAI: OpenAI?
   /// `functions`.
   package var functions: [Function] = []
   /// `quotas`: counts.
@@ -63,6 +65,8 @@ package struct Configuration: Sendable, Equatable {
   ]
   /// `usage.retention_days`: how long the rows of single calls are kept.
   package var usageRetentionDays: Int64 = 400
+  /// `audit.retention_days`: how long lines of the audit log are kept.
+  package var auditRetentionDays: Int64 = 400
   /// `debug_tokens`.
   package var debugTokens = DebugTokens()
   /// `cors.origins`.

@@ -2,7 +2,7 @@ import Encodings
 import Gateway
 
 extension Configuration {
-  /// Reads quotas, burst, in_flight, budgets and debug_tokens, and checks what must hold between them.
+  /// Reads quotas, burst, in_flight, budgets, usage, audit and debug_tokens, and checks what must hold between them.
   static func limits(_ root: ConfigurationSection, into out: inout Configuration) {
     if let rules = root.objects("quotas", { rule($0, amount: "limit") }) { out.quotas = rules }
     if let rules = root.objects("budgets", { rule($0, amount: "dollars") }) { out.budgets = rules }
@@ -15,6 +15,9 @@ extension Configuration {
     let usage = root.section("usage")
     if let value = usage.entry("retention_days")?.integer(1...36_500) { out.usageRetentionDays = value }
     usage.finish()
+    let audit = root.section("audit")
+    if let value = audit.entry("retention_days")?.integer(1...36_500) { out.auditRetentionDays = value }
+    audit.finish()
     let debug = root.section("debug_tokens")
     if let entry = debug.entry("allowed") { out.debugTokens.allowed = entry.strings().map(\.text) }
     if let value = debug.entry("daily")?.integer(1...10_000) { out.debugTokens.daily = value }

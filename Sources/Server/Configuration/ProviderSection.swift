@@ -5,11 +5,25 @@ extension Configuration {
   /// Reads `providers`.
   static func providers(_ section: ConfigurationSection, into out: inout Configuration) {
     let deployment = out.deployment
-    out.anthropic = provider(section, Anthropic.init(apiKey:), deployment, price: anthropicPrice) {
+    out.anthropic = provider(
+      section, Anthropic.init(apiKey:), deployment,
+      price: { tokenPrice($0, provider: Anthropic.name, .anthropic) }
+    ) {
       if let value = $0.entry("max_tokens")?.integer(1...1_000_000) { $1.maxTokens = value }
       if let entry = $0.entry("betas") { $1.betas = entry.strings().map(\.text) }
     }
+    out.openAI = provider(section, OpenAI.init(apiKey:), deployment, price: openAIPrice) {
+      if let value = $0.entry("max_tokens")?.integer(1...1_000_000) { $1.maxTokens = value }
+      if let value = $0.entry("max_choices")?.integer(1...128) { $1.maxChoices = value }
+    }
     section.finish()
+  }
+
+  private static func openAIPrice(_ section: ConfigurationSection) -> PriceRow? {
+    let reasons = section.entry("reasons")?.bool()
+    var row = tokenPrice(section, provider: OpenAI.name, .openAI)
+    if let reasons { row?.reasons = reasons }
+    return row
   }
 
   /// Reads the section of one provider; nil where it is absent.

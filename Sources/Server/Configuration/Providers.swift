@@ -38,7 +38,7 @@ extension ConfiguredProvider {
 extension Configuration {
   /// Every provider that is configured.
   package var providers: [any ConfiguredProvider] {
-    let all: [(any ConfiguredProvider)?] = [anthropic]
+    let all: [(any ConfiguredProvider)?] = [anthropic, openAI]
     return all.compactMap(\.self)
   }
 
@@ -75,6 +75,33 @@ extension Configuration {
       Gateway.Anthropic(
         policy: AnthropicPolicy(
           models: modelNames, maximumOutput: maxTokens, betas: Set(betas), maximumBody: bodyLimit),
+        prices: priceTable, name: name)
+    }
+  }
+
+  /// The provider OpenAI, or one that speaks its API.
+  package struct OpenAI: ConfiguredProvider {
+    package static let name = "openai"
+    package static let exampleModel = "gpt-6-luna"
+
+    package var baseURL = "https://api.openai.com"
+    package var apiKey: Secret
+    package var models: [String] = []
+    package var aliases: [String: String] = [:]
+    package var prices: [PriceRow] = []
+    package var policy = RoutePolicy.assertion
+    package var bodyLimit = 2 << 20
+    /// The most output tokens a choice, reasoning included, that reach the provider.
+    package var maxTokens: Int64 = 4096
+    /// The most choices a request.
+    package var maxChoices: Int64 = 1
+
+    package init(apiKey: Secret) { self.apiKey = apiKey }
+
+    package var provider: any Provider {
+      Gateway.OpenAI(
+        policy: OpenAIPolicy(
+          models: modelNames, maximumOutput: maxTokens, maximumChoices: maxChoices, maximumBody: bodyLimit),
         prices: priceTable, name: name)
     }
   }

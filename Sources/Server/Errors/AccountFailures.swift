@@ -72,8 +72,7 @@ extension Failure {
       401, .insufficientUserAuthentication, "More recent authentication is required",
       fields: [
         "www-authenticate":
-          #"Bearer error="insufficient_user_authentication", error_description="More recent authentication "#
-          + #"is required", max_age="\#(maximumAge)""#
+          #"Bearer error="insufficient_user_authentication", max_age="\#(maximumAge)""#
       ],
       members: [Member("max_age", .integer(maximumAge))])
   }

@@ -51,7 +51,6 @@ enum ErrorStyle: Sendable {
       body = HTTPBody(failure.anthropic(requestID: requestID).bytes)
     case .openAI:
       fields["content-type"] = "application/json"
-      fields["x-request-id"] = requestID
       body = HTTPBody(failure.openAI(requestID: requestID).bytes)
     case .supabase:
       fields["content-type"] = "application/json"

@@ -199,6 +199,7 @@ extension Failure {
   fileprivate init(_ error: ProviderError) {
     self.init(
       error.status, ErrorCode(rawValue: error.code), error.message, fields: error.fields,
+      members: error.providerCode.map { [Member("provider_code", .string($0))] } ?? [],
       providerType: error.type)
   }
 }

@@ -17,6 +17,7 @@ struct AccountJobs: Sendable {
         try await service.ports.appleTokens.sweep(now: service.environment.now())
       },
     ]
+    jobs.append(job("forget_audit", every: 3_600) { try await forgetAudit() })
     if let notifications = service.notifications {
       // Also what a process left that ended between keeping and applying.
       jobs.append(job("apply_apple_events", every: 60) { try await notifications.applyPending() })
@@ -29,6 +30,21 @@ struct AccountJobs: Sendable {
       jobs.append(job("remove_idle_users", every: 3_600) { try await removeIdle(days) })
     }
     return jobs
+  }
+
+  /// In pieces, so that nobody waits for long.
+  private func forgetAudit() async throws {
+    let age = service.environment.configuration.auditRetentionDays * 86_400_000
+    let piece: Int64 = 500
+    var forgotten = 0
+    for _ in 0..<400 {
+      try Task.checkCancellation()
+      let count = try await service.ports.audit.forgetAudit(
+        before: service.environment.now() - age, limit: piece)
+      forgotten += count
+      if count < piece { break }
+    }
+    if forgotten > 0 { service.log.info("audit_forgotten", [("count", .integer(Int64(forgotten)))]) }
   }
 
   /// In pieces, and no more than a thousand users an hour: a clock that is set ahead takes few with it before

@@ -1,11 +1,16 @@
+import BramleyAPI
 import Encodings
 import HTTPMessages
 
-/// The operator's listener: `/metrics` and `/health`. It has no CORS and is bound to loopback by default.
+/// The operator's listener: `/metrics` and `/health` for machines that watch, and what a key opens below
+/// `/admin/v1`. It has no CORS and is bound to loopback by default (RULES §6.1).
 struct AdminHandler: HTTPHandler {
   let metrics: Metrics
+  /// The routes of `/admin/v1`, with log and metrics.
+  let routes: Pipeline
 
   func respond(to request: HTTPRequest) async throws -> HTTPResponse {
+    if request.path.hasPrefix(AdminTargets.prefix + "/") { return try await routes.respond(to: request) }
     var response = answer(request)
     response.fields["x-content-type-options"] = "nosniff"
     response.fields["cache-control"] = "no-store"

@@ -36,11 +36,15 @@ package struct SQLAccountStore: AccountStore {
   }
 
   package func signIn(_ signIn: IdentitySignIn) async throws -> Result<OpenSession, SignInRefusal> {
-    try await refusable { try SignInStep(signIn: signIn, transaction: $0).run() }
+    try await refusable(.login, by: signIn.origin, signIn, now: signIn.now) {
+      try SignInStep(signIn: signIn, transaction: $0).run()
+    }
   }
 
   package func link(_ link: IdentityLink) async throws -> Result<OpenSession, SignInRefusal> {
-    try await refusable {
+    try await refusable(
+      .identityLinked, by: link.signIn.origin, link.signIn, bearer: link.bearer, now: link.signIn.now
+    ) {
       try LinkStep(signIn: link.signIn, bearer: link.bearer, transaction: $0).link(link)
     }
   }
@@ -48,13 +52,15 @@ package struct SQLAccountStore: AccountStore {
   package func reauthenticate(
     _ signIn: IdentitySignIn, bearer: UUID
   ) async throws -> Result<OpenSession, SignInRefusal> {
-    try await refusable {
+    try await refusable(.login, by: signIn.origin, signIn, bearer: bearer, now: signIn.now) {
       try LinkStep(signIn: signIn, bearer: bearer, transaction: $0).reauthenticate()
     }
   }
 
   package func `switch`(_ change: AccountSwitch) async throws -> Result<OpenSession, SignInRefusal> {
-    try await refusable { try SwitchStep(change: change, transaction: $0).run() }
+    try await refusable(.login, by: change.origin, bearer: change.bearer, now: change.now) {
+      try SwitchStep(change: change, transaction: $0).run()
+    }
   }
 
   package func refresh(_ refresh: Refresh) async throws -> RefreshOutcome {
@@ -97,16 +103,20 @@ package struct SQLAccountStore: AccountStore {
 
   /// A refusal is an answer, not a failure of the database: nothing is begun anew for it.
   private func refusable(
-    _ body: @escaping @Sendable (Transaction) throws -> OpenSession
+    _ action: AuditAction, by origin: RequestOrigin, _ signIn: IdentitySignIn? = nil, bearer: UUID? = nil,
+    now: Int64, _ body: @escaping @Sendable (Transaction) throws -> OpenSession
   ) async throws -> Result<OpenSession, SignInRefusal> {
     try await database.accountStep { transaction in
+      let refusal: SignInRefusal
       do {
         return .success(try body(transaction))
-      } catch let refusal as SignInRefusal {
-        return .failure(refusal)
+      } catch let thrown as SignInRefusal {
+        refusal = thrown
       } catch is LinkStep.SwitchOffered {
-        return .failure(.linkedToAnotherUser)
+        refusal = .linkedToAnotherUser
       }
+      try AuditRows.note(refusal, action, by: origin, signIn, bearer: bearer, now: now, transaction)
+      return .failure(refusal)
     }
   }
 }

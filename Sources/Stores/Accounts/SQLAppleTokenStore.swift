@@ -119,6 +119,9 @@ package struct SQLAppleTokenStore: AppleTokenStore {
     guard let owner, let user = try UserRows.user(owner, transaction),
       let found = user.identities.first(where: { $0.id == identity })
     else { return }
+    try AuditRows.write(
+      .identityRevoked, by: .apple, user: owner, reason: "refresh token refused by Apple", now: now,
+      transaction)
     try EventRows.insert(
       .about(found, of: user, .consentRevoked, [("reason", "invalid_grant")], now: now), transaction)
   }

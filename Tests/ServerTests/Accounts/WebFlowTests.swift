@@ -8,71 +8,6 @@ import Testing
 
 @testable import Server
 
-/// A browser on its way from the app to Apple and back.
-private struct Browser {
-  let apple: AppleServer
-  let verifier = Base64.encodeURL(SecureRandom.bytes(48))
-  var cookie: String?
-
-  init(_ apple: AppleServer) { self.apple = apple }
-
-  var challenge: String { Base64.encodeURL(SHA256.hash(verifier)) }
-
-  func query(_ redirect: String = AppleServer.redirect) -> String {
-    FormParameters([
-      ("provider", "apple"), ("redirect_to", redirect), ("code_challenge", challenge),
-      ("code_challenge_method", "s256"),
-    ]).text
-  }
-
-  /// Goes to `authorize`; Apple's URL.
-  mutating func authorize(_ redirect: String = AppleServer.redirect) async throws -> String {
-    let response = try await apple.server.ask(.get, "/authorize?" + query(redirect))
-    try #require(response.status == 302)
-    let set = try #require(response.fields["set-cookie"])
-    cookie = set.split(separator: ";").first.map(String.init)
-    #expect(set.contains("; Path=/auth/v1/callback; "))
-    #expect(set.contains("HttpOnly; SameSite=Lax; Secure"))
-    return try #require(response.fields["location"])
-  }
-
-  /// Consents at Apple, posts its form, and follows the redirection; where that ends.
-  func consent(_ url: String, _ account: String = AppleServer.ada) async throws -> String {
-    let redirect = try await apple.apple.authorize(url: url, account: account)
-    let posted = try await post(redirect)
-    try #require(posted.status == 303)
-    return try await follow(posted)
-  }
-
-  func post(_ redirect: SimulatedRedirect) async throws -> HTTPResponse {
-    var request = redirect.request
-    request.peer = "192.0.2.1"
-    return try await apple.server.whole.send(request)
-  }
-
-  func follow(_ response: HTTPResponse) async throws -> String {
-    let location = try #require(response.fields["location"])
-    let target = try #require(location.split(separator: WholeServer.audience).first)
-    let next = try await apple.server.whole.send(
-      HTTPRequest(
-        method: .get, target: String(target), fields: cookie.map { ["cookie": "a=b; \($0)"] } ?? [:],
-        peer: "192.0.2.1"))
-    return try #require(next.fields["location"])
-  }
-
-  func exchange(_ code: String, verifier: String? = nil) async throws -> HTTPResponse {
-    let body: JSONValue = [
-      "auth_code": .string(code), "code_verifier": .string(verifier ?? self.verifier),
-    ]
-    return try await apple.server.ask(.post, "/token?grant_type=pkce", body.text)
-  }
-
-  static func parameters(_ url: String) -> FormParameters {
-    FormParameters(parsing: url.split(separator: "?").dropFirst().first?.prefix { $0 != "#" } ?? "")
-      ?? FormParameters()
-  }
-}
-
 @Suite struct WebFlowTests {
   @Test("a sign-in in a browser ends with a session for who holds the verifier")
   func signIn() async throws {
@@ -136,11 +71,11 @@ private struct Browser {
     let apple = try await AppleServer()
     var browser = Browser(apple)
     let url = try await browser.authorize()
-    for cookie in [nil, "bramley-flow=x", "other=1"] {
-      browser.cookie = cookie
+    let other = browser.cookies
+    for cookies in [[], ["bramley-flow-0=x"], ["other=1"], other] {
       var fresh = browser
       let flow = try await fresh.authorize()
-      fresh.cookie = cookie
+      fresh.cookies = cookies
       let end = try await fresh.consent(flow)
       #expect(end.hasPrefix("https://example.com?error="))
       #expect(Browser.parameters(end)["error_code"] == "bad_oauth_callback")

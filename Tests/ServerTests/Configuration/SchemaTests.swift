@@ -1,5 +1,6 @@
 import Encodings
 import FoundationEssentials
+import Gateway
 import Testing
 
 @testable import Server
@@ -76,6 +77,19 @@ private func closed(_ schema: JSONNode) -> Bool {
     #expect(provider?["max_tokens"]?["default"]?.integer == anthropic.maxTokens)
     #expect(provider?["body_limit"]?["default"]?.integer == Int64(anthropic.bodyLimit))
     #expect(provider?["base_url"]?["default"]?.string == anthropic.baseURL)
+    let openAI = properties?["providers"]?["properties"]?["openai"]?["properties"]
+    let other = Configuration.OpenAI(apiKey: Secret(""))
+    #expect(openAI?["max_tokens"]?["default"]?.integer == other.maxTokens)
+    #expect(openAI?["max_choices"]?["default"]?.integer == other.maxChoices)
+    #expect(openAI?["base_url"]?["default"]?.string == other.baseURL)
+    for section in [provider, openAI] {
+      let image = section?["prices"]?["items"]?["properties"]?["image_tokens"]?["default"]?.integer
+      #expect(
+        image
+          == PriceRow(
+            provider: "", model: "", unit: UnitPrice(unit: "", price: 0), source: ""
+          ).tokensPerImage)
+    }
     let written = try Configuration.read(
       ConfigurationSources(
         text: JSONValue.object([

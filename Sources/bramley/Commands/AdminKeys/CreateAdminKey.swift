@@ -12,9 +12,9 @@ struct CreateAdminKey: Command {
         name: "name", value: "NAME", summary: "whose it is: small letters, digits, hyphens", required: true)
     ] + OperatedDatabase.options,
     discussion: """
-      The key is printed once; the database has its hash alone. It opens /auth/v1/admin and nothing
-      else, as the service key of Supabase's clients. It holds until it is revoked. Never build it
-      into an app.
+      The key is printed once; the database has its hash alone. It opens /auth/v1/admin, as the service
+      key of Supabase's clients, and /admin/v1 on the operator's listener. It holds until it is revoked.
+      Never build it into an app.
       """)
 
   private let arguments: ParsedArguments

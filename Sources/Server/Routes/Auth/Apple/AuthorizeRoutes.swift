@@ -18,9 +18,9 @@ struct AuthorizeRoute: Endpoint {
     if let wait = await limiter.admit(exchange.address, now: service.environment.uptime()) {
       throw Failure.overRequestRateLimit(nanoseconds: wait)
     }
-    let (url, cookie) = try await flows.begin(asked, linking: nil, bindsBrowser: true)
+    let (url, cookies) = try await flows.begin(asked, linking: nil, browser: request)
     var response = HTTPResponse(status: 302, fields: ["location": url])
-    response.fields["set-cookie"] = cookie
+    for cookie in cookies { response.fields.append("set-cookie", cookie) }
     return response
   }
 }
@@ -40,7 +40,7 @@ struct IdentityAuthorizeRoute: Endpoint {
     let asked = try AuthorizeRequest(parameters, flows, auth: service.auth)
     guard let flows else { throw Failure.noWebClient }
     let skips = parameters["skip_http_redirect"] == "true"
-    let (url, _) = try await flows.begin(asked, linking: bearer.session.id, bindsBrowser: false)
+    let (url, _) = try await flows.begin(asked, linking: bearer.session.id, browser: nil)
     return skips ? .json(["url": .string(url)]) : HTTPResponse(status: 302, fields: ["location": url])
   }
 }
