@@ -25,6 +25,8 @@ struct Application {
     let targets = Dictionary(
       configured.map { ($0.provider.name, $0) }, uniquingKeysWith: { first, _ in first })
     let providers = configured.flatMap { target in target.provider.paths.map { (target, $0) } }
+    let queue = FalQueueRoutes(environment)
+    let queuePaths = queue?.paths ?? []
     let metrics = Metrics(
       routes: [
         AttestTargets.challenge, AttestTargets.keys, AttestTargets.token, AttestTargets.quota,
@@ -32,7 +34,7 @@ struct Application {
         "/ready", "none",
       ]
         + AccountRoutes.paths + AdminRoutes.paths + Set(providers.map { $0.path($1.path) }).sorted()
-        + configuration.functions.map(\.path),
+        + queuePaths + configuration.functions.map(\.path),
       droppedLogLines: environment.droppedLogLines)
     let log = ApplicationLog(environment)
     let challenges = ChallengeKeys(environment)
@@ -73,6 +75,7 @@ struct Application {
       TokenRoute(
         environment: environment, challenges: challenges, verifier: verifier, admitter: admitter,
         routes: Set(providers.filter { $0.0.policy == .session }.map { $0.path($1.path) }).sorted()
+          + (queue?.policy == .session ? queuePaths : [])
           + configuration.functions.filter { $0.policy == .session }.map(\.path),
         bearers: accounts?.bearers),
     ]
@@ -83,6 +86,8 @@ struct Application {
     endpoints += configuration.functions.compactMap {
       FunctionRoute($0, gate: gate, configuration: configuration, targets: targets)
     }
+    let desk = queue?.desk(environment, metrics: metrics, log: log)
+    if let queue, let desk { endpoints += queue.endpoints(gate, desk) }
     if let accounts { endpoints += AccountRoutes(service: accounts).all }
     self.endpoints = endpoints
     adminEndpoints = environment.accounts.map { AdminRoutes(accounts: $0).all } ?? []
@@ -96,6 +101,7 @@ struct Application {
     jobs =
       Jobs(
         environment: environment, challenges: challenges, live: live, owed: owed, metrics: metrics, log: log
-      ).all + (accounts.map { AccountJobs(service: $0).all } ?? []) + (events?.all ?? [])
+      ).all + (desk.map { FalJobs(desk: $0).all } ?? [])
+      + (accounts.map { AccountJobs(service: $0).all } ?? []) + (events?.all ?? [])
   }
 }

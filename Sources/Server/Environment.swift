@@ -1,6 +1,7 @@
 package import Accounts
 package import Admission
 package import AppAttest
+package import Gateway
 package import HTTPMessages
 
 /// Everything that the application takes from outside itself. The executable's Compose.swift gives the live
@@ -31,6 +32,8 @@ package final class Environment: Sendable {
   package let keys: any DeviceKeyStore
   package let ledger: any AdmissionLedger
   package let debugTokens: any DebugTokenStore
+  /// Calls that providers' queues have; nil where no queue is offered.
+  package let queuedCalls: (any QueuedCallStore)?
   /// What accounts need; nil where there are none.
   package let accounts: AccountEnvironment?
   /// Events on their way to the app's backend; nil where none are sent.
@@ -51,7 +54,8 @@ package final class Environment: Sendable {
     sleep: @escaping @Sendable (Duration) async throws -> Void = { _ in },
     droppedLogLines: @escaping @Sendable () -> Int = { 0 },
     log: @escaping @Sendable (String) -> Void, zone: [UInt8], keys: any DeviceKeyStore,
-    ledger: any AdmissionLedger, debugTokens: any DebugTokenStore, accounts: AccountEnvironment? = nil,
+    ledger: any AdmissionLedger, debugTokens: any DebugTokenStore,
+    queuedCalls: (any QueuedCallStore)? = nil, accounts: AccountEnvironment? = nil,
     isReady: @escaping @Sendable () async -> Bool, upstream: any HTTPHandler,
     outside: OutsideNetwork = .none, events: (any EventOutbox)? = nil
   ) {
@@ -68,6 +72,7 @@ package final class Environment: Sendable {
     self.keys = keys
     self.ledger = ledger
     self.debugTokens = debugTokens
+    self.queuedCalls = queuedCalls
     self.accounts = accounts
     self.isReady = isReady
     self.upstream = upstream

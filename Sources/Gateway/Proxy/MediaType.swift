@@ -1,7 +1,7 @@
 /// Reads of a Content-Type value (RFC 9110 §8.3.1).
-enum MediaType {
+package enum MediaType {
   /// Type and subtype in small letters, without parameters.
-  static func essence(_ value: String) -> String {
+  package static func essence(_ value: String) -> String {
     let end = value.utf8.firstIndex(of: UInt8(ascii: ";")) ?? value.endIndex
     return trimmed(value[..<end]).lowercased()
   }

@@ -13,7 +13,7 @@ package enum UpstreamBreak: Error, Sendable, Equatable {
 
   /// What the app is told. An SDK may try again only what was never written; anything else could be billed
   /// twice.
-  func error(retry: Bool) -> ProviderError {
+  package func error(retry: Bool) -> ProviderError {
     var error = ProviderError(
       status: 502, type: "api_error", code: "upstream_failed", message: "The AI provider cannot be reached.")
     if self == .timedOut {

@@ -10,12 +10,17 @@ final class ChargePlan: Sendable {
     case paid(PaidCall)
     /// A call that costs nothing at the provider: in flight and burst (RULES §5.4).
     case free
+    /// A look at a call that a provider's queue has: a burst of its own, since it is repeated until the call ends.
+    case look
     /// A request that a policy refused, or that only asks: its evidence is used up all the same.
     case refused
   }
 
   static let inFlightRule = "in-flight"
   static let burstRule = "burst"
+  static let lookRule = "looks"
+  /// How many times as many looks as other requests there may be.
+  private static let looks: Int64 = 20
   static let debugRule = "debug-daily"
 
   let configuration: Configuration
@@ -66,13 +71,13 @@ final class ChargePlan: Sendable {
   ) -> [Charge] {
     let callers = evidence == .none ? holders(address) : [Holder(subject: .key, factor: 1)]
     let burst = callers.map { caller in
-      let requests = configuration.burst.requests * caller.factor
+      let requests = configuration.burst.requests * caller.factor * (kind == .look ? Self.looks : 1)
       let interval = max(1, configuration.burst.seconds * 1_000_000_000 / requests)
       return Charge(
-        subject: caller.subject, rule: Self.burstRule, amount: 1,
+        subject: caller.subject, rule: kind == .look ? Self.lookRule : Self.burstRule, amount: 1,
         limit: .burst(interval: interval, burst: requests))
     }
-    if kind == .refused { return burst }
+    if kind == .refused || kind == .look { return burst }
     let inFlight = callers.map {
       Charge(
         subject: $0.subject, rule: Self.inFlightRule, amount: 1,

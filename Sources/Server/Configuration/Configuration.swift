@@ -48,6 +48,8 @@ package struct Configuration: Sendable, Equatable {
   package var anthropic: Anthropic?
   /// `providers.openai`; nil when the section is absent.
   package var openAI: OpenAI?
+  /// `providers.fal`; nil when the section is absent.
+  package var fal: Fal?
   /// `functions`.
   package var functions: [Function] = []
   /// `quotas`: counts.

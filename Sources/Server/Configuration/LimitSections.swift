@@ -27,11 +27,13 @@ extension Configuration {
 
   private static func check(_ root: ConfigurationSection, _ out: Configuration) {
     guard !root.reading.survey else { return }
-    var names: Set<String> = ["burst", "in-flight", "debug-daily", "users-daily", "users-in-30-days"]
+    var names: Set<String> = [
+      "burst", "looks", "in-flight", "debug-daily", "users-daily", "users-in-30-days",
+    ]
     for rule in out.quotas + out.budgets where !names.insert(rule.name).inserted {
       root.reading.mistake(
         "quotas", .missing, "the name \"\(rule.name)\" is taken",
-        "give every quota and budget a name of its own (burst, in-flight, debug-daily and users-… are reserved)"
+        "give every quota and budget a name of its own (burst, looks, in-flight, debug-daily and users-… are reserved)"
       )
     }
     let unbounded = out.providers.contains { provider in

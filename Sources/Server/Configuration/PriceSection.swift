@@ -89,7 +89,7 @@ extension Configuration {
   }
 
   /// The beginning of a day, UTC, seconds since 1970.
-  private static func day(_ entry: ConfigurationEntry) -> Int64? {
+  static func day(_ entry: ConfigurationEntry) -> Int64? {
     guard let text = entry.string() else { return nil }
     if text.utf8.count == 10, let seconds = RFC3339.seconds(text + "T00:00:00Z") { return seconds }
     entry.reading.mistake(entry, "this is no day", "write it such as \"2026-11-30\"")

@@ -16,6 +16,9 @@ extension Configuration {
       if let value = $0.entry("max_tokens")?.integer(1...1_000_000) { $1.maxTokens = value }
       if let value = $0.entry("max_choices")?.integer(1...128) { $1.maxChoices = value }
     }
+    out.fal = provider(section, Fal.init(apiKey:), deployment, price: falPrice) {
+      fal($0, deployment, into: &$1)
+    }
     section.finish()
   }
 
@@ -38,7 +41,7 @@ extension Configuration {
     let section = providers.section(Settings.name)
     guard section.isPresent else { return nil }
     var out = make(section.secret("api_key") ?? Secret(""))
-    baseURL(section, deployment, into: &out)
+    if let text = baseURL(section, "base_url", deployment, example: out.baseURL) { out.baseURL = text }
     if let rows = section.objects("prices", price) { out.prices = rows }
     models(section, into: &out)
     if let value = section.entry("policy")?.choice(RoutePolicy.self) { out.policy = value }
@@ -48,22 +51,23 @@ extension Configuration {
     return out
   }
 
-  private static func baseURL(
-    _ section: ConfigurationSection, _ deployment: Deployment, into out: inout some ConfiguredProvider
-  ) {
-    guard let entry = section.entry("base_url"), let text = entry.string() else { return }
+  /// A base URL under that key; nil where there is none.
+  static func baseURL(
+    _ section: ConfigurationSection, _ key: String, _ deployment: Deployment, example: String
+  ) -> String? {
+    guard let entry = section.entry(key), let text = entry.string() else { return nil }
     guard let base = BaseURL(text) else {
       section.reading.mistake(
-        entry, "this is no base URL", "write \"\(out.baseURL)\", without a slash at the end")
-      return
+        entry, "this is no base URL", "write \"\(example)\", without a slash at the end")
+      return nil
     }
-    out.baseURL = text
     if base.scheme != "https", !base.isLoopback {
       section.reading.mistake(
         entry, "the key would travel in clear", "write https://, or a loopback address in development")
     } else if base.scheme != "https", deployment == .production {
       section.reading.mistake(entry, "production needs https", "write https://…")
     }
+    return text
   }
 
   private static func models<Settings: ConfiguredProvider>(
@@ -83,7 +87,7 @@ extension Configuration {
         place, "this model has no price, so what it costs cannot be bounded",
         "add a row to \(section.path).prices, or take one of \(pricedModels(Settings.name))")
     }
-    guard let aliases = section.entry("aliases") else { return }
+    guard Settings.hasAliases, let aliases = section.entry("aliases") else { return }
     guard let members = aliases.value.members else {
       section.reading.mistake(
         aliases, "an object belongs here", "write { \"fast\": \"\(Settings.exampleModel)\" }")

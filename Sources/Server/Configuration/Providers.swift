@@ -17,6 +17,8 @@ package protocol ConfiguredProvider: Sendable, Equatable {
 
   /// The key under `providers`, which is also the name in paths (`/ai/{name}/…`), price rows and usage rows.
   static var name: String { get }
+  /// Whether models may have names of the operator's own.
+  static var hasAliases: Bool { get }
   /// A model that a mistake's remedy may name.
   static var exampleModel: String { get }
   /// The provider under this policy.
@@ -24,6 +26,7 @@ package protocol ConfiguredProvider: Sendable, Equatable {
 }
 
 extension ConfiguredProvider {
+  package static var hasAliases: Bool { true }
   package var name: String { Self.name }
 
   /// The names that devices may say, each with the provider's own.
@@ -38,7 +41,7 @@ extension ConfiguredProvider {
 extension Configuration {
   /// Every provider that is configured.
   package var providers: [any ConfiguredProvider] {
-    let all: [(any ConfiguredProvider)?] = [anthropic, openAI]
+    let all: [(any ConfiguredProvider)?] = [anthropic, openAI, fal]
     return all.compactMap(\.self)
   }
 

@@ -13,6 +13,8 @@ enum ErrorStyle: Sendable {
   case anthropic
   /// OpenAI's envelope.
   case openAI
+  /// As fal.ai writes it.
+  case fal
   /// As Supabase Auth writes it.
   case supabase
 
@@ -21,6 +23,7 @@ enum ErrorStyle: Sendable {
     if path.hasPrefix("/ai/anthropic/") { return .anthropic }
     if path.hasPrefix("/functions/v1/") { return .function }
     if path.hasPrefix("/ai/openai/") { return .openAI }
+    if path.hasPrefix("/ai/fal/") { return .fal }
     return path.hasPrefix("/auth/v1/") ? .supabase : .problem
   }
 
@@ -52,6 +55,11 @@ enum ErrorStyle: Sendable {
     case .openAI:
       fields["content-type"] = "application/json"
       body = HTTPBody(failure.openAI(requestID: requestID).bytes)
+    case .fal:
+      fields["content-type"] = "application/json"
+      fields["x-fal-request-id"] = requestID
+      fields["x-fal-error-type"] = failure.providerType ?? failure.code.rawValue
+      body = HTTPBody(failure.fal(requestID: requestID).bytes)
     case .supabase:
       fields["content-type"] = "application/json"
       body = HTTPBody(failure.supabase(version).bytes)

@@ -58,4 +58,14 @@ extension Failure {
       }
     }
   }
+
+  /// The error as fal.ai says it; its clients show `detail` and `error_type`.
+  package func fal(requestID: String) -> JSONValue {
+    .object(
+      [
+        ("detail", .string(message)), ("error_type", .string(providerType ?? code.rawValue)),
+        ("code", .string(code.rawValue)), ("message", .string(message)),
+        ("request_id", .string(requestID)),
+      ] + members.map { ($0.name, $0.value) })
+  }
 }

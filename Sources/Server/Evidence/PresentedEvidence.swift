@@ -61,11 +61,11 @@ enum PresentedEvidence: Sendable, Equatable {
     text.hasPrefix(Token.sessionPrefix) || text.hasPrefix(Token.debugPrefix)
   }
 
-  /// The token of ours in an Authorization value; nil for any other credential.
+  /// The token of ours in an Authorization value; nil for any other credential. fal's clients call their keys `Key`.
   private static func bearer(_ value: String) -> String? {
-    guard let blank = value.firstIndex(of: " "), HTTPFields.same(String(value[..<blank]), "bearer") else {
-      return nil
-    }
+    guard let blank = value.firstIndex(of: " "),
+      ["bearer", "key"].contains(where: { HTTPFields.same(String(value[..<blank]), $0) })
+    else { return nil }
     let token = String(value[blank...].drop { $0 == " " })
     return isToken(token) ? token : nil
   }

@@ -193,13 +193,3 @@ extension ProviderCall {
     context.environment.background { [self] in await clientLeft() }
   }
 }
-
-extension Failure {
-  /// What a call came to.
-  fileprivate init(_ error: ProviderError) {
-    self.init(
-      error.status, ErrorCode(rawValue: error.code), error.message, fields: error.fields,
-      members: error.providerCode.map { [Member("provider_code", .string($0))] } ?? [],
-      providerType: error.type)
-  }
-}

@@ -41,11 +41,13 @@ struct ProviderGate: Sendable {
   ///
   /// - Parameters:
   ///   - function: the name of the function that makes the call.
+  ///   - lease: milliseconds that the reservation lasts if nobody renews it.
   ///   - prepare: judges the request under the device's name at the provider, nil for none. It may be asked
   ///     twice.
   func admit(
     _ caller: Caller, to target: ProviderTarget, route: String, function: String? = nil,
-    _ exchange: inout Exchange, preparing prepare: (String?) throws(ProviderRefusal) -> PreparedCall
+    _ exchange: inout Exchange, lease: Int64 = LiveReservations.lease,
+    preparing prepare: (String?) throws(ProviderRefusal) -> PreparedCall
   ) async throws -> AdmittedCall {
     let verified = caller.verified
     var call: PreparedCall
@@ -69,7 +71,7 @@ struct ProviderGate: Sendable {
     let admitted: Admitted
     do {
       admitted = try await admitter.admit(
-        call.price == nil ? .free : .paid(paid), verified, &exchange, lease: LiveReservations.lease,
+        call.price == nil ? .free : .paid(paid), verified, &exchange, lease: lease,
         model: ProviderModel(provider: target.provider.name, name: call.model), user: caller.user)
     } catch {
       if verdict == .probe { await target.health.probeWithdrawn(now: environment.now()) }
@@ -124,6 +126,14 @@ struct AdmittedCall: Sendable {
 }
 
 extension Failure {
+  /// What an app is told of a provider's error.
+  init(_ error: ProviderError) {
+    self.init(
+      error.status, ErrorCode(rawValue: error.code), error.message, fields: error.fields,
+      members: error.providerCode.map { [Member("provider_code", .string($0))] } ?? [],
+      providerType: error.type)
+  }
+
   /// A policy's refusal.
   init(_ refusal: ProviderRefusal) {
     let place = refusal.place.map { "\($0): " } ?? ""

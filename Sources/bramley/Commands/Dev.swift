@@ -56,13 +56,15 @@ struct Dev: Command {
       in: data, callbacks: bases.audiences.map { $0 + "/auth/v1/callback" }, sleep: sleep)
     let parts = try await Compose(
       configuration(authority, appleID, key: key), use: .simulation, loops: loops)
-    let provider = SimulatedAnthropic(apiKey: key, now: { WallClock.seconds }, sleep: sleep)
+    let provider = SimulatedNetwork(
+      fal: SimulatedFal(apiKey: key, sleep: sleep),
+      anthropic: SimulatedAnthropic(apiKey: key, now: { WallClock.seconds }, sleep: sleep))
     let server = try Server(
       try parts.environment(
         upstream: provider, apple: appleID.handler,
         appleService: AppleIDService(
           scheme: "http", authority: String(bases.own.dropFirst("http://".count)),
-          pathPrefix: StoredAppleID.path)))
+          pathPrefix: StoredAppleID.path), files: provider.fal))
     let live = try await LiveServer(server, parts, handler: appleID.beside(server.handler))
     tour(console, metrics: "http://\(live.adminListener.addresses[0])/metrics")
     try await live.run()
@@ -86,6 +88,10 @@ struct Dev: Command {
     provider.models = SimulatedModel.all.map(\.id)
     provider.policy = .session
     configuration.anthropic = provider
+    var fal = Configuration.Fal(apiKey: Secret(key))
+    fal.models = [Configuration.Fal.exampleModel]
+    fal.policy = .session
+    configuration.fal = fal
     configuration.auth = accounts(appleID)
     configuration.corsAllowsLoopback = true
     configuration.quotas = [.init(name: "daily", subject: .key, limit: daily)]

@@ -70,9 +70,14 @@ struct Compose: Sendable {
   }
 
   /// The application over these parts, the providers, and Apple.
+  ///
+  /// - Parameter files: where the files of providers are; nil for the network.
   func environment(
-    upstream: any HTTPHandler, apple: any HTTPHandler, appleService: AppleIDService = .apple
+    upstream: any HTTPHandler, apple: any HTTPHandler, appleService: AppleIDService = .apple,
+    files: (any HTTPHandler)? = nil
   ) throws -> Environment {
+    var outside = try outsideNetwork()
+    if let files { outside.files = files }
     guard let zone = ZoneFiles.read(configuration.timeZone) else {
       throw CommandFailure(
         message: "there is no time zone \(configuration.timeZone) here; install the package tzdata",
@@ -94,6 +99,7 @@ struct Compose: Sendable {
       keys: SQLDeviceKeyStore(database),
       ledger: SQLAdmissionLedger(database),
       debugTokens: SQLDebugTokenStore(database),
+      queuedCalls: SQLQueuedCallStore(database),
       accounts: AccountEnvironment(
         store: SQLAccountStore(database), users: SQLUserStore(database),
         signingKeys: SQLSigningKeyStore(database), appleTokens: SQLAppleTokenStore(database),
@@ -103,7 +109,7 @@ struct Compose: Sendable {
         appleService: appleService),
       isReady: { [database] in await database.isReady() },
       upstream: upstream,
-      outside: try outsideNetwork(),
+      outside: outside,
       events: SQLEventOutbox(database))
   }
 

@@ -84,4 +84,50 @@ struct ProviderSectionTests {
     #expect(
       mistakes(text.replacing("\"reasons\": false", with: "\"reasons\": 1")).contains(path + ".reasons"))
   }
+
+  private static let fal = """
+    { "providers": { "fal": {
+      "api_key": { "env": "A" }, "models": ["fal-ai/flux/schnell", "fal-ai/nano"],
+      "prices": [{ "model": "fal-ai/nano", "unit": "image", "dollars": "0.06", "from": "2026-11-01" }],
+      "inputs": [{
+        "model": "fal-ai/nano", "max_images": 2, "max_pixels": 0, "prompt_limit": 500,
+        "choices": { "aspect_ratio": ["1:1"] } }] } } }
+    """
+
+  @Test("fal has models with bounds, prices by units, and a queue elsewhere")
+  func fal() throws {
+    let configuration = try read(Self.fal)
+    let fal = try #require(configuration.fal)
+    #expect(configuration.providers.map(\.name) == ["fal"])
+    #expect(fal.inputs.first?.choices == ["aspect_ratio": ["1:1"]] && fal.inputs.first?.maximumPixels == 0)
+    let target = try #require(ProviderTarget(fal))
+    #expect(target.errors == .fal && target.base.authority == "fal.run")
+    #expect(target.provider.paths.map(\.path) == ["/run/fal-ai/flux/schnell", "/run/fal-ai/nano"])
+    let queue = try #require(ProviderTarget(fal.queue))
+    #expect(queue.base.authority == "queue.fal.run")
+    #expect(queue.provider.paths.map(\.path) == ["/queue/fal-ai/flux/schnell", "/queue/fal-ai/nano"])
+    let row = fal.priceTable.row(provider: "fal", model: "fal-ai/nano", at: .max)
+    #expect(row?.unit == UnitPrice(unit: "image", price: 60_000_000_000))
+    #expect(fal.priceTable.row(provider: "fal", model: "fal-ai/nano", at: 1_700_000_000) == nil)
+  }
+
+  @Test(
+    "what fal cannot be bounded by is a mistake",
+    arguments: [
+      ("fal-ai/flux/schnell", "fal-ai/flux/dev", "providers.fal.models[0]"),
+      ("fal-ai/nano", "fal-ai/../x", "providers.fal.models"),
+      ("\"image\"", "\"second\"", "providers.fal.prices[0].unit"),
+      ("\"0.06\"", "\"-1\"", "providers.fal.prices[0].dollars"),
+      ("2026-11-01", "soon", "providers.fal.prices[0].from"),
+      ("\"aspect_ratio\": [\"1:1\"]", "\"image_url\": [\"x\"]", "providers.fal.inputs[0].choices.image_url"),
+      ("\"aspect_ratio\": [\"1:1\"]", "\"prompt\": [\"x\"]", "providers.fal.inputs[0].choices.prompt"),
+      ("\"aspect_ratio\": [\"1:1\"]", "\"seed_mode\": []", "providers.fal.inputs[0].choices.seed_mode"),
+      ("\"image\"", "\"megapixel\"", "providers.fal.inputs"),
+      ("\"models\":", "\"policy\": \"none\", \"models\":", "providers.fal.policy"),
+      ("\"models\":", "\"aliases\": {}, \"models\":", "providers.fal.aliases"),
+      ("\"models\":", "\"queue_url\": \"http://queue.example\", \"models\":", "providers.fal.queue_url"),
+    ])
+  func falMistakes(_ part: String, _ other: String, _ path: String) {
+    #expect(mistakes(Self.fal.replacing(part, with: other)).contains(path))
+  }
 }

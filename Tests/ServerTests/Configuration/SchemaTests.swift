@@ -82,6 +82,20 @@ private func closed(_ schema: JSONNode) -> Bool {
     #expect(openAI?["max_tokens"]?["default"]?.integer == other.maxTokens)
     #expect(openAI?["max_choices"]?["default"]?.integer == other.maxChoices)
     #expect(openAI?["base_url"]?["default"]?.string == other.baseURL)
+    let fal = properties?["providers"]?["properties"]?["fal"]?["properties"]
+    let pictures = Configuration.Fal(apiKey: Secret(""))
+    #expect(fal?["base_url"]?["default"]?.string == pictures.baseURL)
+    #expect(fal?["queue_url"]?["default"]?.string == pictures.queueURL)
+    #expect(fal?["body_limit"]?["default"]?.integer == Int64(pictures.bodyLimit))
+    #expect(fal?["file_limit"]?["default"]?.integer == Int64(pictures.fileLimit))
+    let hosts = fal?["file_hosts"]?["default"]?.elements?.compactMap(\.string)
+    #expect(hosts.map(Set.init) == pictures.fileHosts)
+    let input = fal?["inputs"]?["items"]?["properties"]
+    let standard = Configuration.Fal.Input(model: "")
+    #expect(input?["max_images"]?["default"]?.integer == standard.maximumImages)
+    #expect(input?["max_pixels"]?["default"]?.integer == standard.maximumPixels)
+    #expect(input?["max_steps"]?["default"]?.integer == standard.maximumSteps)
+    #expect(input?["prompt_limit"]?["default"]?.integer == Int64(standard.promptLimit))
     for section in [provider, openAI] {
       let image = section?["prices"]?["items"]?["properties"]?["image_tokens"]?["default"]?.integer
       #expect(

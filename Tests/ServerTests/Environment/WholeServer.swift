@@ -20,10 +20,12 @@ final class WholeServer: Sendable {
   static let audience = "https://api.example.com"
   static let app = SimulatedApp(id: "ABCDE12345.com.example.app", distribution: .appStore)
   static let apiKey = "sk-ant-simulated-key-0123456789"
+  static let falKey = "simulated-id:simulated-secret-0123456789"
 
   let clock: FixedClock
   let authority: SimulatedAppleCA
   let anthropic: SimulatedAnthropic
+  let fal: SimulatedFal
   let database: Database
   let ledger: SQLAdmissionLedger
   let keys: SQLDeviceKeyStore
@@ -51,6 +53,9 @@ final class WholeServer: Sendable {
       apiKey: Self.apiKey, now: { clock.seconds },
       sleep: { try await Task.sleep(for: min($0, .milliseconds(20))) })
     self.anthropic = anthropic
+    let fal = SimulatedFal(
+      apiKey: Self.falKey, sleep: { try await Task.sleep(for: min($0, .milliseconds(20))) })
+    self.fal = fal
     database = try Database(.memory)
     try await Schema.migrate(database, now: clock.now)
     ledger = SQLAdmissionLedger(database)
@@ -67,6 +72,10 @@ final class WholeServer: Sendable {
     provider.aliases = ["fast": "claude-haiku-4-5"]
     provider.policy = .session
     configuration.anthropic = provider
+    var picture = Configuration.Fal(apiKey: Secret(Self.falKey))
+    picture.models = [Configuration.Fal.exampleModel]
+    picture.policy = .session
+    configuration.fal = picture
     configuration.burst = .init(requests: 1000, seconds: 1)
     configuration.inFlight = 200
     configuration.budgets = [.init(name: "money", subject: .key, limit: 1_000_000_000_000)]
@@ -79,6 +88,7 @@ final class WholeServer: Sendable {
         random: { SecureRandom.bytes($0) }, background: { background.run($0) }, offload: { $0() },
         log: { lines.append($0) }, zone: [], keys: keys,
         ledger: broken ? BrokenStore() : ledger, debugTokens: debugTokens,
+        queuedCalls: SQLQueuedCallStore(database),
         accounts: AccountEnvironment(
           store: SQLAccountStore(database), users: SQLUserStore(database),
           signingKeys: SQLSigningKeyStore(database), appleTokens: SQLAppleTokenStore(database),
@@ -92,6 +102,7 @@ final class WholeServer: Sendable {
         upstream: Handler { request in
           upstreamRequests.append(request)
           if let upstream { return try await upstream(request) }
+          if SimulatedFal.Hosts().contains(request.authority) { return try await fal.respond(to: request) }
           return try await anthropic.respond(to: request)
         },
         outside: OutsideNetwork(
