@@ -34,7 +34,7 @@ struct Application {
         "/ready", "none",
       ]
         + AccountRoutes.paths + AdminRoutes.paths + Set(providers.map { $0.path($1.path) }).sorted()
-        + queuePaths + configuration.functions.map(\.path),
+        + queuePaths + [FalProxyRoute.path] + configuration.functions.map(\.path),
       droppedLogLines: environment.droppedLogLines)
     let log = ApplicationLog(environment)
     let challenges = ChallengeKeys(environment)
@@ -87,7 +87,9 @@ struct Application {
       FunctionRoute($0, gate: gate, configuration: configuration, targets: targets)
     }
     let desk = queue?.desk(environment, metrics: metrics, log: log)
-    if let queue, let desk { endpoints += queue.endpoints(gate, desk) }
+    if let queue, let desk {
+      endpoints += queue.endpoints(gate, desk, direct: endpoints.filter { $0.path.hasPrefix("/ai/fal/run/") })
+    }
     if let accounts { endpoints += AccountRoutes(service: accounts).all }
     self.endpoints = endpoints
     adminEndpoints = environment.accounts.map { AdminRoutes(accounts: $0).all } ?? []

@@ -34,7 +34,16 @@ struct FalQueueRoutes: Sendable {
       store: store, metrics: metrics, log: log)
   }
 
-  func endpoints(_ gate: ProviderGate, _ desk: FalDesk) -> [any Endpoint] {
+  /// - Parameter direct: the routes of models that are called directly.
+  func endpoints(_ gate: ProviderGate, _ desk: FalDesk, direct: [any Endpoint]) -> [any Endpoint] {
+    let endpoints = endpoints(gate, desk)
+    // Without session tokens there is nothing that it could take.
+    guard policy == .session else { return endpoints }
+    let router = Router(direct + endpoints, crossOrigin: CrossOrigin(origins: [], allowsLoopback: false))
+    return endpoints + FalProxyRoute.methods.map { FalProxyRoute(method: $0, router: router) }
+  }
+
+  private func endpoints(_ gate: ProviderGate, _ desk: FalDesk) -> [any Endpoint] {
     models.map { FalSubmitRoute(path: target.path($0.path), providerPath: $0.path, gate: gate, desk: desk) }
       + queueNames.flatMap { name in
         [FalStep.status, .result, .cancel].map {

@@ -63,7 +63,10 @@ import Testing
 
   @Test("RULES §1.7: a route that asks for assertions takes no token")
   func policy() async throws {
-    let server = try await WholeServer { $0.anthropic?.policy = .assertion }
+    let server = try await WholeServer {
+      $0.anthropic?.policy = .assertion
+      $0.fal?.policy = .assertion
+    }
     let phone = try await server.phone()
     #expect(try await Outcome(phone.token()) == Outcome(400, "invalid_request"))
     #expect(
