@@ -16,6 +16,9 @@ package enum AuditAction: String, Sendable, CaseIterable {
   case userModified = "user_modified"
   case userBanned = "user_banned"
   case userUnbanned = "user_unbanned"
+  case userDeletionBegun = "user_deletion_begun"
+  /// Apple failed before anything happened.
+  case userDeletionGivenUp = "user_deletion_given_up"
   case userDeleted = "user_deleted"
   case adminKeyCreated = "admin_key_created"
   case adminKeyRevoked = "admin_key_revoked"

@@ -11,14 +11,6 @@ package struct Deletion: Sendable, Equatable {
     case eventual
   }
 
-  /// Who asked.
-  package enum Origin: String, Sendable, CaseIterable {
-    case user
-    case `operator`
-    /// A notification of Apple's, where the operator's policy says so.
-    case apple
-  }
-
   /// How far it came (RULES §4.1).
   package enum State: Int64, Sendable, CaseIterable {
     /// The account is marked, and nothing else happened: it can still be kept.
@@ -38,7 +30,8 @@ package struct Deletion: Sendable, Equatable {
   package var id: Int64
   package var operation: OperationID
   package var user: UUID
-  package var origin: Origin
+  /// Who asked.
+  package var actor: RequestOrigin.Actor
   package var policy: Policy
   package var state: State
   /// Apple's tokens that are not revoked.
@@ -63,7 +56,8 @@ package struct Deletion: Sendable, Equatable {
   package var closedAt: Int64?
 
   package init(
-    id: Int64 = 0, operation: OperationID, user: UUID, origin: Origin, policy: Policy, state: State = .open,
+    id: Int64 = 0, operation: OperationID, user: UUID, actor: RequestOrigin.Actor, policy: Policy,
+    state: State = .open,
     tokens: [DeletionToken] = [], owed: [String] = [], identities: Int64 = 0, revoked: Int64 = 0,
     superseded: Int64 = 0, attempts: Int64 = 0, nextTry: Int64, failure: String? = nil, createdAt: Int64,
     updatedAt: Int64, closedAt: Int64? = nil
@@ -71,7 +65,7 @@ package struct Deletion: Sendable, Equatable {
     self.id = id
     self.operation = operation
     self.user = user
-    self.origin = origin
+    self.actor = actor
     self.policy = policy
     self.state = state
     self.tokens = tokens
@@ -107,6 +101,9 @@ package struct DeletionToken: Sendable, Equatable {
   package init(id: Int64 = 0, _ token: SealedAppleToken, isDead: Bool = false) {
     self.id = id
     self.token = token
+    // It is no row of those that are checked any more.
+    self.token.id = 0
+    self.token.nextCheck = 0
     self.isDead = isDead
   }
 }

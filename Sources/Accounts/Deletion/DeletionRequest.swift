@@ -13,7 +13,7 @@ package struct DeletionRequest: Sendable, Equatable {
 
   package var user: UUID
   package var operation: OperationID
-  package var origin: Deletion.Origin
+  package var origin: RequestOrigin
   package var policy: Deletion.Policy
   package var proof: Proof
   /// What an authorization code was exchanged for just now: kept, and revoked with the others.
@@ -25,7 +25,7 @@ package struct DeletionRequest: Sendable, Equatable {
   package var now: Int64
 
   package init(
-    user: UUID, operation: OperationID, origin: Deletion.Origin, policy: Deletion.Policy, proof: Proof,
+    user: UUID, operation: OperationID, origin: RequestOrigin, policy: Deletion.Policy, proof: Proof,
     fresh: SealedAppleToken? = nil, owned: [String] = [], lease: Int64, now: Int64
   ) {
     self.user = user
@@ -63,6 +63,8 @@ package enum DeletionRefusal: Error, Sendable, Equatable {
   case banned
   /// The session's sign-in is older than so many seconds.
   case stepUpRequired(maxAge: Int64)
+  /// What the authorization code was exchanged for is of an Apple Account that is not the user's.
+  case appleAccountMismatch
   /// The operation id names a deletion of another user.
   case operationTaken
   /// A table of the app's refuses; `what` is the database's word of it, for the operator.

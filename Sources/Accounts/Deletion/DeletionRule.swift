@@ -46,11 +46,14 @@ package enum DeletionRule {
     guard let user = facts.user else { throw .userNotFound }
     try prove(request, user, facts.session)
     if user.deletingSince != nil, let last = facts.last, last.state.isRunning { return .known(last) }
+    if let fresh = request.fresh, !user.identities.contains(where: { fresh.isOf($0) }) {
+      throw .appleAccountMismatch
+    }
     var tokens = facts.tokens
     if let fresh = request.fresh { tokens.append(fresh) }
     return .begin(
       Deletion(
-        id: facts.named?.id ?? 0, operation: request.operation, user: user.id, origin: request.origin,
+        id: facts.named?.id ?? 0, operation: request.operation, user: user.id, actor: request.origin.actor,
         policy: request.policy, tokens: tokens.map { DeletionToken($0) }, owed: request.owned,
         identities: Int64(user.identities.count), nextTry: request.lease,
         createdAt: facts.named?.createdAt ?? request.now, updatedAt: request.now))
@@ -82,6 +85,17 @@ package enum DeletionRule {
       if next.state == .open { next.state = .committed }
     case .unusable: next.tokens[place].isDead = true
     }
+    return next
+  }
+
+  /// After it turned out that the person has an account again: consents that are newer than the deletion are not
+  /// ended (RULES §2.4).
+  package static func superseded(_ deletion: Deletion, tokens: [Int64], now: Int64) -> Deletion {
+    guard deletion.state == .deleted else { return deletion }
+    var next = deletion
+    next.tokens.removeAll { tokens.contains($0.id) }
+    next.superseded += Int64(deletion.tokens.count - next.tokens.count)
+    next.updatedAt = now
     return next
   }
 
@@ -156,4 +170,11 @@ package enum RevocationResult: Sendable, Equatable {
   case revoked
   /// Nothing opens it any more, so nobody can ask.
   case unusable
+}
+
+extension SealedAppleToken {
+  /// Whether the identity is the one that consented.
+  func isOf(_ identity: Identity) -> Bool {
+    identity.provider == "apple" && identity.teamID == teamID && identity.subject == subject
+  }
 }

@@ -4,6 +4,8 @@ package import Encodings
 package protocol UserStore: Sendable {
   /// The user, also a banned or leaving one.
   func user(_ id: UUID) async throws -> User?
+  /// What is held about the user beside the user and their identities: lists by name, without secrets.
+  func held(about id: UUID) async throws -> JSONValue
   /// Users by creation, newest first, and how many there are in all.
   func users(offset: Int64, limit: Int64) async throws -> (users: [User], total: Int64)
   /// Makes a user with a given id.
@@ -73,6 +75,8 @@ package enum UserChangeRefusal: Error, Sendable, Equatable {
   /// `user_metadata` would be longer than this, octets (RULES §3.9).
   case metadataTooLarge(limit: Int)
   case emailTaken
+  /// The account is being deleted (RULES §4.1).
+  case deleting
 }
 
 /// What became of unlinking.
@@ -82,4 +86,6 @@ package enum UnlinkOutcome: Sendable, Equatable {
   case notFound
   /// It is the user's last.
   case lastIdentity
+  /// The account is being deleted (RULES §4.1).
+  case deleting
 }

@@ -6,8 +6,12 @@ public enum AccountTargets {
   public static let signUp = prefix + "/signup"
   /// `POST`: tokens for what `?grant_type=` names.
   public static let token = prefix + "/token"
-  /// `GET` and `PUT`: the bearer's user.
+  /// `GET`, `PUT` and `DELETE`: the bearer's user.
   public static let user = prefix + "/user"
+  /// `GET`: everything that is held about the bearer's user. Bramley's own.
+  public static let export = prefix + "/user/export"
+  /// `GET`: how far a deletion is. Bramley's own.
+  public static let deletion = prefix + "/deletions/{id}"
   /// `POST`: ends sessions; `?scope=`.
   public static let logout = prefix + "/logout"
   /// `DELETE`: unlinks an identity of the bearer's user.

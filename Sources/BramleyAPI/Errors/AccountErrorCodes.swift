@@ -83,6 +83,16 @@ extension ErrorCode {
   public static let switchTicketInvalid: ErrorCode = "switch_ticket_invalid"
   /// 503: the account is being deleted.
   public static let deletionInProgress: ErrorCode = "deletion_in_progress"
+  /// 422: a table of the app's refuses that the account goes; nothing happened.
+  public static let deletionBlocked: ErrorCode = "deletion_blocked"
+  /// 404: no deletion of the last 30 days has that name.
+  public static let deletionNotFound: ErrorCode = "deletion_not_found"
+  /// 403: the authorization code is of an Apple Account that is not linked; nothing happened.
+  public static let appleAccountMismatch: ErrorCode = "apple_account_mismatch"
+  /// 400: Apple takes the authorization code no more.
+  public static let authorizationCodeInvalid: ErrorCode = "authorization_code_invalid"
+  /// 503: Apple did not end the consent; nothing happened.
+  public static let revocationFailed: ErrorCode = "revocation_failed"
   /// 404: no sign-in in a browser waits under the code.
   public static let flowStateNotFound: ErrorCode = "flow_state_not_found"
   /// 422: the sign-in in a browser took too long.
@@ -106,6 +116,7 @@ extension ErrorCode {
     .singleIdentityNotDeletable, .identityNotFound, .identityAlreadyExists, .identityLimitReached,
     .identityTokenInvalid, .audienceNotAccepted, .nonceMismatch, .identityTokenUsed, .consentRevoked,
     .userMismatch, .insufficientUserAuthentication, .switchTicketInvalid, .deletionInProgress,
+    .deletionBlocked, .deletionNotFound, .appleAccountMismatch, .authorizationCodeInvalid, .revocationFailed,
     .flowStateNotFound, .flowStateExpired, .badCodeVerifier, .badOAuthState, .badOAuthCallback,
     .notificationInvalid,
   ]

@@ -12,6 +12,9 @@ package struct AccountEnvironment: Sendable {
   package var webFlows: any WebFlowStore
   package var adminKeys: any AdminKeyStore
   package var audit: any AuditStore
+  package var deletions: any DeletionStore & DeletionList
+  /// What capabilities keep for users beside their accounts, in the order in which it is erased.
+  package var owned: [any OwnedData]
   /// Apple: an HTTP client in the executable, the simulated Apple ID in `dev` and in tests.
   package var apple: any HTTPHandler
   /// Where it is.
@@ -20,8 +23,8 @@ package struct AccountEnvironment: Sendable {
   package init(
     store: any AccountStore, users: any UserStore, signingKeys: any SigningKeyStore,
     appleTokens: any AppleTokenStore, appleEvents: any AppleEventStore, webFlows: any WebFlowStore,
-    adminKeys: any AdminKeyStore, audit: any AuditStore, apple: any HTTPHandler,
-    appleService: AppleIDService = .apple
+    adminKeys: any AdminKeyStore, audit: any AuditStore, deletions: any DeletionStore & DeletionList,
+    owned: [any OwnedData] = [], apple: any HTTPHandler, appleService: AppleIDService = .apple
   ) {
     self.store = store
     self.users = users
@@ -31,6 +34,8 @@ package struct AccountEnvironment: Sendable {
     self.webFlows = webFlows
     self.adminKeys = adminKeys
     self.audit = audit
+    self.deletions = deletions
+    self.owned = owned
     self.apple = apple
     self.appleService = appleService
   }

@@ -42,6 +42,13 @@ struct AccountService: Sendable {
   /// nil where Sign in with Apple is not configured.
   var notifications: AppleNotifications? { apple.map { AppleNotifications(self, $0) } }
 
+  /// Deletes accounts.
+  var deletion: AccountDeletion {
+    AccountDeletion(
+      environment: environment, ports: ports, policy: auth.deletionPolicy, exchange: apple?.exchange,
+      metrics: metrics, log: log)
+  }
+
   var policy: SessionPolicy {
     SessionPolicy(
       lifetime: auth.sessionLifetime.map { $0 * 1000 }, inactivity: auth.sessionInactivity.map { $0 * 1000 })

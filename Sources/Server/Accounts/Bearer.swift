@@ -60,6 +60,18 @@ struct BearerCheck: Sendable {
     return try await ids(token, now: now).session
   }
 
+  /// Whose access token it was, though it may be over and its session and user gone: who asks may learn what became
+  /// of a deletion, and nothing else (RULES §4.2).
+  struct Claim: Sendable {
+    let user: UUID
+  }
+
+  /// The claim of the request's access token, whose signature holds. Throws a ``Failure``.
+  func claim(_ request: HTTPRequest, now: Int64) async throws -> Claim {
+    guard let token = Self.token(request) else { throw Failure.noAuthorization }
+    return Claim(user: try await ids(token, now: now, isExpiryOfInterest: false).user)
+  }
+
   private func bearer(_ token: String, now: Int64) async throws -> Bearer {
     let (user, session) = try await ids(token, now: now)
     let open = try await storage { try await store.session(session, now: now) }
@@ -69,12 +81,16 @@ struct BearerCheck: Sendable {
     return Bearer(open: open)
   }
 
-  private func ids(_ token: String, now: Int64) async throws -> (user: UUID, session: UUID) {
+  private func ids(
+    _ token: String, now: Int64, isExpiryOfInterest: Bool = true
+  ) async throws -> (user: UUID, session: UUID) {
     let claims = try await keys.verify(token, now: now)
     guard claims["iss"]?.string == issuer, claims["aud"]?.string == "authenticated" else {
       throw Failure.badJWT("issuer or audience")
     }
-    guard let expiry = claims["exp"]?.integer, now / 1000 < expiry else { throw Failure.badJWT("expired") }
+    guard let expiry = claims["exp"]?.integer, now / 1000 < expiry || !isExpiryOfInterest else {
+      throw Failure.badJWT("expired")
+    }
     guard let user = claims["sub"]?.string.flatMap({ UUID($0) }),
       let session = claims["session_id"]?.string.flatMap({ UUID($0) })
     else { throw Failure.badJWT("sub or session_id") }

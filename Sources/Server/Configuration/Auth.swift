@@ -30,6 +30,8 @@ extension Configuration {
     package var emailMatching = false
     /// How old a sign-in may be for what is sensitive, seconds (RULES §3.2).
     package var stepUpMaximumAge: Int64 = 300
+    /// When Apple is told of a deletion (RULES §4.1).
+    package var deletionPolicy = Deletion.Policy.required
     /// What keeps the keys and tokens in the database sealed; the first seals, all open.
     package var sealingKeys: [SealingKey] = []
     /// `apple`; nil without Sign in with Apple.

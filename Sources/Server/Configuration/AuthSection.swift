@@ -39,6 +39,9 @@ extension Configuration {
     if let value = section.entry("bind_refresh")?.choice(RefreshBinding.self) { out.bindRefresh = value }
     if let value = section.entry("email_matching")?.bool() { out.emailMatching = value }
     if let value = section.entry("step_up_maximum_age")?.integer(30...86_400) { out.stepUpMaximumAge = value }
+    let deletion = section.section("deletion")
+    if let value = deletion.entry("revocation")?.choice(Deletion.Policy.self) { out.deletionPolicy = value }
+    deletion.finish()
     out.sealingKeys = sealingKeys(section.section("sealing"))
     let apple = section.section("apple")
     if apple.isPresent { out.apple = Self.apple(apple, whole, isSealed: !out.sealingKeys.isEmpty) }

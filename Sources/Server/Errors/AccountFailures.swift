@@ -41,6 +41,39 @@ extension Failure {
   static let deletionInProgress = Failure(
     503, .deletionInProgress, "The account is being deleted", fields: ["retry-after": "5"])
 
+  static let deletionNotFound = Failure(404, .deletionNotFound, "There is no such deletion")
+  static let appleAccountMismatch = Failure(
+    403, .appleAccountMismatch, "The authorization code is of an Apple Account that is not this user's")
+  static let authorizationCodeInvalid = Failure(
+    400, .authorizationCodeInvalid, "Apple takes the authorization code no more: send a fresh one, or none")
+
+  /// - Parameter what: for the log: it names a table of the app's.
+  static func deletionBlocked(_ what: String) -> Failure {
+    Failure(
+      422, .deletionBlocked, "The app's own data does not let the account go: nothing was deleted",
+      diagnosis: what)
+  }
+
+  /// Nothing was revoked and nothing deleted.
+  static func revocationFailed(_ diagnosis: String, retryAfter: Int64?) -> Failure {
+    Failure(
+      503, .revocationFailed, "Apple cannot be told now: nothing was deleted, ask again",
+      fields: ["retry-after": String(min(max(retryAfter ?? 30, 1), 3_600))], diagnosis: diagnosis)
+  }
+
+  /// Why a deletion is not begun.
+  static func refused(_ refusal: DeletionRefusal) -> Failure {
+    switch refusal {
+    case .userNotFound: .userNotFound
+    case .sessionNotFound: .sessionNotFound
+    case .banned: .userBanned
+    case .stepUpRequired(let maximumAge): .stepUp(maximumAge: maximumAge)
+    case .appleAccountMismatch: .appleAccountMismatch
+    case .operationTaken: .validation("operation_id is taken: draw another one", status: 422)
+    case .blocked(let what): .deletionBlocked(what)
+    }
+  }
+
   static let signUpDisabled = Failure(422, .signUpDisabled, "Signups not allowed for this instance")
   static let anonymousDisabled = Failure(
     422, .anonymousProviderDisabled, "Anonymous sign-ins are disabled")

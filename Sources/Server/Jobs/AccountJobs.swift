@@ -18,6 +18,10 @@ struct AccountJobs: Sendable {
       },
     ]
     jobs.append(job("forget_audit", every: 3_600) { try await forgetAudit() })
+    let deletion = service.deletion
+    // Also what a process left that ended between two steps.
+    jobs.append(job("resume_deletions", every: 15) { try await deletion.resume() })
+    jobs.append(job("forget_deletions", every: 86_400) { try await deletion.forget() })
     if let notifications = service.notifications {
       // Also what a process left that ended between keeping and applying.
       jobs.append(job("apply_apple_events", every: 60) { try await notifications.applyPending() })

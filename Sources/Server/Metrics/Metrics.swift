@@ -17,9 +17,11 @@ package final class Metrics: Sendable {
     static let events = "events"
     /// So much of a limit that is watched is used up.
     static let limit = "limit_reached"
+    /// An account cannot be deleted, since a table of the app's refuses, or a consent at Apple was given up.
+    static let deletion = "deletion"
     /// These, and those of ``ProxyAlarm``.
     static let names = [
-      storage, settlement, appleConfiguration, appleDeletion, limit, events, "operator_fault",
+      storage, settlement, appleConfiguration, appleDeletion, limit, events, deletion, "operator_fault",
       "cost_above_reserve",
       "secret_in_answer",
       "encoded_answer",
@@ -57,6 +59,9 @@ package final class Metrics: Sendable {
     values: ["received", "duplicate", "refused"] + AppleEventOutcome.allCases.map(\.rawValue))
   /// What came of attempts to send an event.
   package let events = CounterFamily(label: "outcome", values: ["delivered", "failed", "dead"])
+  /// What came of deletions of accounts.
+  package let deletions = CounterFamily(
+    label: "outcome", values: ["begun", "blocked", "deleted", "kept", "postponed", "unusable"])
   /// Reservations that the sweep had to settle.
   package let swept = Counter()
 
@@ -83,6 +88,7 @@ package final class Metrics: Sendable {
     family("bramley_alarms_total", "What needs the operator.", alarms)
     family("bramley_apple_events_total", "Apple's notifications and what came of them.", appleEvents)
     family("bramley_events_total", "Attempts to send an event.", events)
+    family("bramley_deletions_total", "Deletions of accounts and what came of them.", deletions)
     single("bramley_streams", "Answers being streamed.", streams.value, type: "gauge")
     single("bramley_counter_out_of_order_total", "Assertions that overtook each other.", outOfOrder.value)
     single("bramley_cost_microdollars_total", "Money settled.", microDollars.value)

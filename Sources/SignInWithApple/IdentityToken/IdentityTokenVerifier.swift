@@ -48,6 +48,18 @@ package struct IdentityTokenVerifier: Sendable {
     guard same(second.clientID, first.clientID) else { throw .exchangeMismatch(claim: "aud") }
   }
 
+  /// Whose consent a code stood for that came without an identity token: for ending that consent, never for signing
+  /// anybody in.
+  ///
+  /// - Parameter clientID: the client that exchanged the code.
+  package func verifyExchanged(
+    _ token: AppleToken, key: RSA.PublicKey, clientID: String, now: Int64
+  ) throws(AppleTokenError) -> AppleIdentity {
+    let identity = try identity(try token.claims(key: key), token: token, now: now)
+    guard same(identity.clientID, clientID) else { throw .exchangeMismatch(claim: "aud") }
+    return identity
+  }
+
   private func identity(
     _ claims: Claims, token: AppleToken, now: Int64
   ) throws(AppleTokenError) -> AppleIdentity {

@@ -41,6 +41,18 @@ package struct AppleRequests: Sendable {
     return post("/auth/token", form)
   }
 
+  /// Exchanges a code that a native client was given and that came without an identity token, to end the consent
+  /// that it stands for: ``IdentityTokenVerifier/verifyExchanged(_:key:clientID:now:)`` says whose that is. Nobody is
+  /// signed in by it (RULES §2.2).
+  ///
+  /// - Parameter secret: for the client that the code was issued to.
+  package func exchange(code: String, secret: ClientSecret) -> HTTPRequest {
+    var form = credentials(secret)
+    form.append("grant_type", "authorization_code")
+    form.append("code", code)
+    return post("/auth/token", form)
+  }
+
   /// Asks whether a refresh token still holds; Apple allows that once a day.
   ///
   /// - Parameter secret: for the client that the token was issued to.

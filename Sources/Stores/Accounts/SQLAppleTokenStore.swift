@@ -39,29 +39,7 @@ package struct SQLAppleTokenStore: AppleTokenStore {
   }
 
   package func keep(_ token: SealedAppleToken, now: Int64) async throws {
-    try await database.accountStep { transaction in
-      // Locked, so that the identity is not deleted in between. One that is gone keeps no token.
-      let identity = try transaction.first(
-        """
-        select id from identities where provider = 'apple' and team_id = $1 and subject = $2\(
-          transaction.locking)
-        """, [.text(token.teamID), .text(token.subject)]
-      ) { try $0.uuid(0) }
-      guard let identity else { return }
-      // A new row, not the old one changed: what Apple says of the old token must not be noted of this one.
-      try transaction.execute(
-        "delete from apple_tokens where identity = $1 and client_id = $2",
-        [SQLValue(identity), .text(token.clientID)])
-      _ = try transaction.insert(
-        """
-        insert into apple_tokens (identity, client_id, sealing_key, sealed, next_check, updated_at)
-        values ($1, $2, $3, $4, $5, $6)
-        """,
-        [
-          SQLValue(identity), .text(token.clientID), .text(token.sealingKey), .blob(token.sealed),
-          .integer(token.nextCheck), .integer(now),
-        ])
-    }
+    try await database.accountStep { try Self.keep(token, now: now, $0) }
   }
 
   package func due(now: Int64, retryAt: Int64, limit: Int64) async throws -> [SealedAppleToken] {
@@ -124,6 +102,31 @@ package struct SQLAppleTokenStore: AppleTokenStore {
       transaction)
     try EventRows.insert(
       .about(found, of: user, .consentRevoked, [("reason", "invalid_grant")], now: now), transaction)
+  }
+
+  /// Keeps the token in the place of an older one of the same identity and client.
+  static func keep(_ token: SealedAppleToken, now: Int64, _ transaction: Transaction) throws {
+    // Locked, so that the identity is not deleted in between. One that is gone keeps no token.
+    let identity = try transaction.first(
+      """
+      select id from identities where provider = 'apple' and team_id = $1 and subject = $2\(
+        transaction.locking)
+      """, [.text(token.teamID), .text(token.subject)]
+    ) { try $0.uuid(0) }
+    guard let identity else { return }
+    // A new row, not the old one changed: what Apple says of the old token must not be noted of this one.
+    try transaction.execute(
+      "delete from apple_tokens where identity = $1 and client_id = $2",
+      [SQLValue(identity), .text(token.clientID)])
+    _ = try transaction.insert(
+      """
+      insert into apple_tokens (identity, client_id, sealing_key, sealed, next_check, updated_at)
+      values ($1, $2, $3, $4, $5, $6)
+      """,
+      [
+        SQLValue(identity), .text(token.clientID), .text(token.sealingKey), .blob(token.sealed),
+        .integer(token.nextCheck), .integer(now),
+      ])
   }
 
   /// Tokens, `t`, of identities, `i`, on that condition.

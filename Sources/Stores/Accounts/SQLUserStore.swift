@@ -15,6 +15,10 @@ package struct SQLUserStore: UserStore {
     try await database.read { try UserRows.user(id, $0) }
   }
 
+  package func held(about id: UUID) async throws -> JSONValue {
+    try await database.read { try HeldRows.read(id, $0) }
+  }
+
   package func users(offset: Int64, limit: Int64) async throws -> (users: [User], total: Int64) {
     try await database.read { transaction in
       let total = try transaction.first("select count(*) from users") { $0.int64(0) } ?? 0
@@ -87,6 +91,7 @@ package struct SQLUserStore: UserStore {
       guard let owner = try UserRows.user(user, locked: true, transaction),
         let unlinked = owner.identities.first(where: { $0.id == identity })
       else { return .notFound }
+      if owner.deletingSince != nil { return .deleting }
       guard owner.identities.count > 1 else { return .lastIdentity }
       try PersonRows.carry(from: user, to: [unlinked], now: now, transaction)
       try transaction.execute("delete from identities where id = $1", [SQLValue(identity)])
@@ -101,6 +106,7 @@ package struct SQLUserStore: UserStore {
   private static func apply(
     _ change: UserChange, to user: User, now: Int64, _ transaction: Transaction
   ) throws -> User {
+    if user.deletingSince != nil { throw UserChangeRefusal.deleting }
     var user = user
     if let metadata = change.userMetadata {
       user.userMetadata = Metadata.merge(metadata, into: user.userMetadata)

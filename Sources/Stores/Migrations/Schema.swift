@@ -15,6 +15,7 @@ package enum Schema {
     Migration(version: 9, name: "receipt refreshes", sql: receiptRefreshes),
     Migration(version: 10, name: "queued calls", sql: queuedCalls),
     Migration(version: 11, name: "quotas", sql: quotas),
+    Migration(version: 12, name: "deletions", sql: deletions),
   ]
 
   /// Brings the database to this program's schema; the versions that were applied.

@@ -12,8 +12,8 @@ protocol Command: Sendable {
 let allCommands: [any Command.Type] = [
   Dev.self, Serve.self, Doctor.self,
   Migrate.self, Backup.self, Restore.self, Copy.self,
-  ShowUsage.self, ShowAudit.self, ListClosedModels.self, ReopenModel.self, ShowJobs.self, ListKeys.self,
-  BanKey.self,
+  ShowUsage.self, ShowAudit.self, ListClosedModels.self, ReopenModel.self, ShowJobs.self, DeleteUser.self,
+  ListDeletions.self, ShowDeletion.self, RetryDeletion.self, ListKeys.self, BanKey.self,
   RevokeKey.self,
   Ask.self, Proxy.self, BuyToken.self, AppleSignIn.self, AppleSettings.self,
   InspectAttestation.self, InspectAssertion.self, InspectReceipt.self,

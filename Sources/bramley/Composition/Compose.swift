@@ -105,13 +105,18 @@ struct Compose: Sendable {
         signingKeys: SQLSigningKeyStore(database), appleTokens: SQLAppleTokenStore(database),
         appleEvents: SQLAppleEventStore(database),
         webFlows: SQLWebFlowStore(database), adminKeys: SQLAdminKeyStore(database),
-        audit: SQLAuditStore(database), apple: apple,
+        audit: SQLAuditStore(database), deletions: SQLDeletionStore(database), owned: Self.owned(database),
+        apple: apple,
         appleService: appleService),
       isReady: { [database] in await database.isReady() },
       upstream: upstream,
       outside: outside,
       events: SQLEventOutbox(database))
   }
+
+  /// What capabilities keep for users beside their accounts: steps of every deletion, also of one that a command
+  /// begins.
+  static func owned(_ database: Database) -> [any OwnedData] { [] }
 
   /// What jobs that are one node's at a time run by.
   var jobContext: JobRunner.Context {

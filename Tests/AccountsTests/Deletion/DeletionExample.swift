@@ -23,7 +23,7 @@ enum DeletionExample {
     owed: [String] = []
   ) -> Deletion {
     Deletion(
-      id: 9, operation: operation, user: Example.id(1), origin: .user, policy: policy, state: state,
+      id: 9, operation: operation, user: Example.id(1), actor: .user, policy: policy, state: state,
       tokens: (0..<tokens).map { DeletionToken(id: $0 + 1, token("client.\($0)")) }, owed: owed,
       identities: 1, nextTry: Example.now, createdAt: Example.now, updatedAt: Example.now)
   }

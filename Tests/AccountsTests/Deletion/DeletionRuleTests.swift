@@ -63,7 +63,12 @@ import Testing
     var request = Case.request()
     request.fresh = Case.token("b")
     request.owned = ["objects"]
-    let decision = try DeletionRule.decide(request, Case.facts(named: kept, last: kept, tokens: tokens))
+    #expect(refusal(request, Case.facts(named: kept)) == .appleAccountMismatch)
+    var user = Example.user(isAnonymous: false)
+    user.identities = [Example.identity(2)]
+    #expect(refusal(request, Case.facts(user)) == .appleAccountMismatch)
+    user.identities.append(Example.identity())
+    let decision = try DeletionRule.decide(request, Case.facts(user, named: kept, last: kept, tokens: tokens))
     guard case .begin(let begun) = decision else {
       Issue.record("\(decision)")
       return
@@ -91,6 +96,13 @@ import Testing
     var late = kept
     late.tokens = open.tokens
     #expect(DeletionRule.recorded(late, token: 1, .revoked, lease: now, now: now).state == .kept)
+  }
+
+  @Test("RULES §2.4: what is superseded is dropped, once the account is gone")
+  func superseded() {
+    let deleted = DeletionRule.superseded(Case.deletion(.deleted, tokens: 2), tokens: [1, 7], now: now + 1)
+    #expect(deleted.waiting.map(\.id) == [2] && deleted.superseded == 1)
+    #expect(DeletionRule.superseded(Case.deletion(), tokens: [1], now: now) == Case.deletion())
   }
 
   @Test("rounds come ever later, and after a day the account waits no longer for Apple")

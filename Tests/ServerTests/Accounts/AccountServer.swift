@@ -17,13 +17,14 @@ struct AccountServer: Sendable {
   init(
     _ change: (inout Configuration) -> Void = { _ in },
     apple: (@Sendable (HTTPRequest) async throws -> HTTPResponse)? = nil,
-    outside: (@Sendable (HTTPRequest) async throws -> HTTPResponse)? = nil
+    outside: (@Sendable (HTTPRequest) async throws -> HTTPResponse)? = nil,
+    owned: [any OwnedData] = []
   ) async throws {
     whole = try await WholeServer(
       {
         $0.auth = Configuration.Auth()
         change(&$0)
-      }, apple: apple, outside: outside)
+      }, apple: apple, outside: outside, owned: owned)
   }
 
   /// A request as supabase-js makes it: with the publishable key everywhere and the newer version.
@@ -67,6 +68,16 @@ struct ClientSession: Sendable {
   let expiresAt: Int64
   let user: JSONNode
   let json: JSONNode
+
+  init(
+    accessToken: String, refreshToken: String, expiresAt: Int64, user: JSONNode, json: JSONNode
+  ) {
+    self.accessToken = accessToken
+    self.refreshToken = refreshToken
+    self.expiresAt = expiresAt
+    self.user = user
+    self.json = json
+  }
 
   init(_ response: HTTPResponse) async throws {
     let json = try await response.json

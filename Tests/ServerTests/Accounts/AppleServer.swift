@@ -23,7 +23,13 @@ struct AppleServer: Sendable {
   let server: AccountServer
   let apple: SimulatedAppleID
 
-  init(_ change: (inout Configuration) -> Void = { _ in }, hasKey: Bool = true) async throws {
+  /// - Parameters:
+  ///   - owned: what capabilities keep for users.
+  ///   - instead: answers in Apple's place, where it does.
+  init(
+    _ change: (inout Configuration) -> Void = { _ in }, hasKey: Bool = true, owned: [any OwnedData] = [],
+    instead: @escaping @Sendable (HTTPRequest) async throws -> HTTPResponse? = { _ in nil }
+  ) async throws {
     let clock = WallOfTime()
     let apple = try SimulatedAppleID(
       clients: [
@@ -54,7 +60,11 @@ struct AppleServer: Sendable {
           .init(name: "test", key: Secret(Base64.encode([UInt8](repeating: 7, count: 32))))
         ]
         change(&$0)
-      }, apple: { try await apple.respond(to: $0) })
+      },
+      apple: {
+        if let response = try await instead($0) { return response }
+        return try await apple.respond(to: $0)
+      }, owned: owned)
     clock.follow(server.whole.clock)
   }
 

@@ -193,7 +193,7 @@ private let modern: HTTPFields = ["x-supabase-api-version": "2024-01-01"]
       .options, AccountTargets.user,
       ["origin": "https://app.example.com", "access-control-request-method": "PUT"])
     #expect(preflight.status == 204)
-    #expect(preflight.fields["access-control-allow-methods"] == "GET, PUT, HEAD, OPTIONS")
+    #expect(preflight.fields["access-control-allow-methods"] == "GET, PUT, DELETE, HEAD, OPTIONS")
     let allowed = preflight.fields["access-control-allow-headers"]?.split(separator: ", ") ?? []
     for name in [
       "authorization", "content-type", "apikey", "x-client-info", "x-supabase-api-version", "x-attest-key-id",

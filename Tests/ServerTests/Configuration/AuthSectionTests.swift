@@ -54,6 +54,7 @@ private let key = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
         "anonymous": false, "anonymous_idle_days": 180, "sign_ups": false, "manual_linking": false, "access_token_lifetime": 300,
         "issuer": "https://id.example.com", "session_lifetime": 86400, "session_inactivity": 3600,
         "bind_refresh": "require", "email_matching": true, "step_up_maximum_age": 60,
+        "deletion": { "revocation": "eventual" },
         "sealing": {
           "current": { "name": "b", "key": { "env": "SEAL" } },
           "previous": { "name": "a", "key": { "env": "SEAL" } }
@@ -78,6 +79,7 @@ private let key = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
       auth.apple?.clients.first
         == AppleClient(clientID: "com.example.app", kind: .native, teamID: "ABCDE12345"))
     #expect(auth.apple?.onAccountDeleted == .record)
+    #expect(auth.deletionPolicy == .eventual)
     #expect(auth.sessionLifetime == 86_400 && auth.anonymousPerHour == 5 && auth.refreshesPerMinute == 7)
   }
 

@@ -7,7 +7,7 @@ import HTTPMessages
 /// A database of accounts that answers nothing.
 struct BrokenAccounts: AccountStore, UserStore, SigningKeyStore, AppleTokenStore, AppleEventStore,
   WebFlowStore,
-  AdminKeyStore, AuditStore
+  AdminKeyStore, AuditStore, DeletionStore, DeletionList
 {
   struct Down: Error {}
 
@@ -16,7 +16,8 @@ struct BrokenAccounts: AccountStore, UserStore, SigningKeyStore, AppleTokenStore
     return AccountEnvironment(
       store: broken, users: broken, signingKeys: broken, appleTokens: broken, appleEvents: broken,
       webFlows: broken,
-      adminKeys: broken, audit: broken, apple: Handler { _ in HTTPResponse(status: 500) })
+      adminKeys: broken, audit: broken, deletions: broken,
+      apple: Handler { _ in HTTPResponse(status: 500) })
   }
 
   func signUp(_ newcomer: AnonymousSignUp) async throws -> OpenSession { throw Down() }
@@ -33,6 +34,7 @@ struct BrokenAccounts: AccountStore, UserStore, SigningKeyStore, AppleTokenStore
   ) async throws -> Bool { throw Down() }
 
   func user(_ id: UUID) async throws -> User? { throw Down() }
+  func held(about id: UUID) async throws -> JSONValue { throw Down() }
   func users(offset: Int64, limit: Int64) async throws -> (users: [User], total: Int64) { throw Down() }
   func create(_ user: User, by origin: RequestOrigin) async throws -> UserCreation { throw Down() }
   func update(
@@ -69,6 +71,24 @@ struct BrokenAccounts: AccountStore, UserStore, SigningKeyStore, AppleTokenStore
   ) async throws -> AppleEventOutcome? { throw Down() }
   func revoking(teamID: String, subject: String, now: Int64) async throws { throw Down() }
   func forget(before time: Int64) async throws { throw Down() }
+
+  func begin(_ request: DeletionRequest) async throws -> Result<DeletionBeginning, DeletionRefusal> {
+    throw Down()
+  }
+  func record(
+    _ id: Int64, token: Int64, _ result: RevocationResult, lease: Int64, now: Int64
+  ) async throws -> Deletion? { throw Down() }
+  func erased(_ id: Int64, _ name: String, lease: Int64, now: Int64) async throws -> Deletion? {
+    throw Down()
+  }
+  func keep(_ id: Int64, failure: String, now: Int64) async throws -> Deletion? { throw Down() }
+  func finish(_ id: Int64, now: Int64) async throws -> Result<Deletion, DeletionRefusal> { throw Down() }
+  func postpone(_ id: Int64, failure: String, now: Int64) async throws -> Deletion? { throw Down() }
+  func claim(lease: Int64, now: Int64) async throws -> Deletion? { throw Down() }
+  func deletion(_ name: DeletionName) async throws -> Deletion? { throw Down() }
+  func deletions(all: Bool, limit: Int64) async throws -> [Deletion] { throw Down() }
+  func retry(_ operation: OperationID, now: Int64) async throws -> Deletion? { throw Down() }
+  func forget(before time: Int64, leavingBefore: Int64) async throws -> Int { throw Down() }
 
   func begin(_ flow: WebFlow) async throws { throw Down() }
   func answer(_ stateHash: [UInt8], now: Int64) async throws -> WebFlow? { throw Down() }

@@ -1,3 +1,4 @@
+import Accounts
 import Admission
 import AppAttest
 import AppleSimulator
@@ -39,12 +40,14 @@ final class WholeServer: Sendable {
   ///   - upstream: what stands in the provider's place; nil for the simulated one.
   ///   - apple: what stands in Apple's place; nil for nobody.
   ///   - outside: who answers webhooks, hooks and fetches; nil for nobody.
+  ///   - owned: what capabilities keep for users.
   ///   - broken: the ledger answers nothing.
   init(
     _ change: (inout Configuration) -> Void = { _ in },
     upstream: (@Sendable (HTTPRequest) async throws -> HTTPResponse)? = nil,
     apple: (@Sendable (HTTPRequest) async throws -> HTTPResponse)? = nil,
-    outside: (@Sendable (HTTPRequest) async throws -> HTTPResponse)? = nil, broken: Bool = false
+    outside: (@Sendable (HTTPRequest) async throws -> HTTPResponse)? = nil,
+    owned: [any OwnedData] = [], broken: Bool = false
   ) async throws {
     let clock = FixedClock(seconds: 1_796_040_000)
     self.clock = clock
@@ -94,7 +97,7 @@ final class WholeServer: Sendable {
           signingKeys: SQLSigningKeyStore(database), appleTokens: SQLAppleTokenStore(database),
           appleEvents: SQLAppleEventStore(database),
           webFlows: SQLWebFlowStore(database), adminKeys: SQLAdminKeyStore(database),
-          audit: SQLAuditStore(database),
+          audit: SQLAuditStore(database), deletions: SQLDeletionStore(database), owned: owned,
           apple: Handler { request in
             guard let apple else { throw HTTPClientError.connect }
             return try await apple(request)

@@ -21,7 +21,7 @@ struct AppleExchange: Sendable {
   let metrics: Metrics
   let log: ApplicationLog
 
-  private var requests: AppleRequests { AppleRequests(service: ports.appleService) }
+  var requests: AppleRequests { AppleRequests(service: ports.appleService) }
 
   /// The refresh token, sealed, that the code is exchanged for; nil where nothing came of it, which fails no
   /// sign-in. Throws a ``Failure`` alone where Apple's answer is about another account (RULES §2.2).
@@ -126,7 +126,7 @@ struct AppleExchange: Sendable {
     return environment.now() + Self.checkInterval - Self.jitter + random % (2 * Self.jitter)
   }
 
-  private func ask(_ request: HTTPRequest) async throws -> (HTTPResponse, [UInt8]) {
+  func ask(_ request: HTTPRequest) async throws -> (HTTPResponse, [UInt8]) {
     do {
       let response = try await ports.apple.respond(to: request)
       return (response, try await response.body.collect(upTo: AppleAnswer.maximumLength))
@@ -135,7 +135,7 @@ struct AppleExchange: Sendable {
     }
   }
 
-  private func report(_ error: any Error, _ event: String) {
+  func report(_ error: any Error, _ event: String) {
     if case AppleRefusal.configuration = error {
       metrics.alarms[Metrics.Alarm.appleConfiguration].add()
       log.error("apple_configuration", [("error", .string("\(error)"))])
@@ -144,7 +144,7 @@ struct AppleExchange: Sendable {
     }
   }
 
-  private func seal(_ text: String, of identity: AppleIdentity) throws -> SealedAppleToken {
+  func seal(_ text: String, of identity: AppleIdentity) throws -> SealedAppleToken {
     var token = SealedAppleToken(
       teamID: identity.teamID, subject: identity.subject, clientID: identity.clientID, sealingKey: "",
       sealed: Array(text.utf8), nextCheck: nextCheck())
@@ -156,7 +156,7 @@ struct AppleExchange: Sendable {
   }
 
   /// The token's text; nil where its key is no longer configured.
-  private func open(_ token: SealedAppleToken) -> String? {
+  func open(_ token: SealedAppleToken) -> String? {
     if token.sealingKey.isEmpty { return String(decoding: token.sealed, as: UTF8.self) }
     guard
       let octets = try? sealer.open(

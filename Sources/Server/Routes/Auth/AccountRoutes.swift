@@ -12,6 +12,7 @@ struct AccountRoutes: Sendable {
       AccountTargets.discovery, AccountTargets.appleChallenge, AccountTargets.switchAccount,
       AccountTargets.authorize, AccountTargets.identityAuthorize, AccountTargets.callback,
       AccountTargets.adminUsers, AccountTargets.adminUser, AccountTargets.appleNotifications,
+      AccountTargets.deletion, AccountTargets.export,
     ] + DisabledRoute.all.map(\.path)
 
   var all: [any Endpoint] {
@@ -39,6 +40,12 @@ struct AccountRoutes: Sendable {
       AuthorizeRoute(service: service, limiter: beginnings), IdentityAuthorizeRoute(service: service),
       CallbackRoute(service: service), CallbackPostRoute(service: service), SwitchRoute(service: service),
       UserRoute(service: service), UserChangeRoute(service: service),
+      AccountDeletionRoute(service: service), ExportRoute(service: service),
+      DeletionRoute(
+        service: service,
+        limiter: AddressLimiter(
+          requests: 120, per: 60 * second,
+          siteFactor: service.environment.configuration.ipv6SiteFactor)),
       LogoutRoute(service: service),
       IdentityRoute(service: service), AccountHealthRoute(), SettingsRoute(auth: auth),
       KeySetRoute(keys: service.keys), DiscoveryRoute(configuration: service.environment.configuration),

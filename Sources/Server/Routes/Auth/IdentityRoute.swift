@@ -25,6 +25,7 @@ struct IdentityRoute: Endpoint {
     case .unlinked: return .json(.object([]))
     case .notFound: throw Failure(422, .identityNotFound, "Identity doesn't exist")
     case .lastIdentity: throw Failure.lastIdentity
+    case .deleting: throw Failure.deletionInProgress
     }
   }
 }

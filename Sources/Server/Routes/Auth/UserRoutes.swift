@@ -50,6 +50,7 @@ extension Failure {
     switch refusal {
     case .metadataTooLarge(limit: AccessTokenClaims.limit): .tokenTooLarge
     case .metadataTooLarge(let limit): .metadataTooLarge(limit: limit)
+    case .deleting: .deletionInProgress
     case .emailTaken:
       Failure(422, .emailExists, "A user with this email address has already been registered")
     }

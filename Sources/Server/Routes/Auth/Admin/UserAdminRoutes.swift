@@ -88,7 +88,8 @@ struct UserCreateRoute: Endpoint {
   }
 }
 
-/// `DELETE /auth/v1/admin/users/{id}`: everything that hangs on the user goes with it.
+/// `DELETE /auth/v1/admin/users/{id}`: everything that hangs on the user goes with it, and Apple is told as when the
+/// user asks themself.
 struct UserDeleteRoute: Endpoint {
   let method = HTTPMethod.delete
   let path = AccountTargets.adminUser
@@ -102,16 +103,19 @@ struct UserDeleteRoute: Endpoint {
     if try body.flag("should_soft_delete") {
       throw Failure.validation("Users are deleted for good: should_soft_delete must be false")
     }
-    let now = service.environment.now()
-    guard
-      try await storage({
-        try await service.ports.users.delete(id, by: exchange.origin(.operator(key: name)), now: now)
-      })
-    else {
-      throw Failure.userNotFound
+    switch try await storage({
+      try await service.deletion.start(
+        user: id, origin: exchange.origin(.operator(key: name)))
+    }) {
+    case .failure(let refusal): throw Failure.refused(refusal)
+    case .success(.going(let deletion)) where deletion.state == .deleted:
+      service.log.info("user_deleted", by: name, user: id, exchange)
+      return .json(.object([]))
+    case .success(let ending):
+      let response = try DeletionAnswer.answer(ending)
+      service.log.info("user_deletion_begun", by: name, user: id, exchange)
+      return response
     }
-    service.log.info("user_deleted", by: name, user: id, exchange)
-    return .json(.object([]))
   }
 }
 

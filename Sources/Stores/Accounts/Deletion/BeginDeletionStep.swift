@@ -1,0 +1,66 @@
+import Accounts
+import Encodings
+import SQL
+
+/// Step 0 of a deletion (RULES §4.1).
+struct BeginDeletionStep {
+  let request: DeletionRequest
+  let transaction: Transaction
+
+  func run() throws -> DeletionBeginning {
+    let user = try UserRows.user(request.user, locked: true, transaction)
+    let facts = DeletionRule.Facts(
+      user: user, session: try session(of: user),
+      named: try DeletionRows.deletion(.operation(request.operation), locked: true, transaction),
+      last: try DeletionRows.deletion(.user(request.user), transaction),
+      tokens: try SQLAppleTokenStore.tokens("i.user_id = $1", [SQLValue(request.user)], transaction))
+    switch try DeletionRule.decide(request, facts) {
+    case .known(let deletion):
+      try DeletionRows.name(deletion, request.operation, transaction)
+      return .known(deletion)
+    case .begin(let deletion):
+      // Before anything is written: a refusal leaves no trace.
+      if let refusal = try Self.trial(request.user, transaction) { throw refusal }
+      if let fresh = request.fresh { try SQLAppleTokenStore.keep(fresh, now: request.now, transaction) }
+      try transaction.execute(
+        "update users set deleting_since = $2 where id = $1",
+        [SQLValue(request.user), .integer(request.now)])
+      try UserRows.endDeviceTokens(of: request.user, transaction)
+      try AuditRows.write(
+        .userDeletionBegun, by: request.origin, user: request.user, now: request.now, transaction)
+      return .begun(try DeletionRows.write(deletion, transaction))
+    }
+  }
+
+  private func session(of user: User?) throws -> Session? {
+    guard let user, case .session(let id, _) = request.proof else { return nil }
+    return try AccountSessionRows.locked(id, of: user.id, transaction)
+  }
+
+  /// Deletes the user and takes that back: whether a table of the app's refuses, and what the database says of it.
+  private static func trial(_ user: UUID, _ transaction: Transaction) throws -> DeletionRefusal? {
+    try transaction.execute("savepoint trial_deletion")
+    var refusal: DeletionRefusal?
+    do throws(DatabaseError) {
+      try transaction.execute("delete from users where id = $1", [SQLValue(user)])
+      // What a table would refuse no sooner than at the commit.
+      if transaction.dialect == .postgreSQL { try transaction.execute("set constraints all immediate") }
+    } catch {
+      guard let blocked = DeletionRefusal(error) else { throw error }
+      refusal = blocked
+    }
+    try transaction.execute("rollback to savepoint trial_deletion")
+    try transaction.execute("release savepoint trial_deletion")
+    return refusal
+  }
+}
+
+extension DeletionRefusal {
+  /// Where the error says that a table, or what is attached to one, does not let the user go.
+  init?(_ error: DatabaseError) {
+    switch error {
+    case .constraint, .failed: self = .blocked(what: error.description)
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import Accounts
+import Encodings
+import SQL
+
+/// The end of a deletion: the user goes with everything that hangs on it, and the tombstone stays (RULES §4.1, §4.2).
+struct FinishDeletionStep {
+  let id: Int64
+  let now: Int64
+  let transaction: Transaction
+
+  func run() throws -> Deletion {
+    guard let seen = try DeletionRows.deletion(id, transaction) else { throw DeletionRefusal.userNotFound }
+    let user = try UserRows.user(seen.user, locked: true, transaction)
+    guard var deletion = try DeletionRows.deletion(id, locked: true, transaction) else {
+      throw DeletionRefusal.userNotFound
+    }
+    guard deletion.state.isRunning else { return deletion }
+    if let user {
+      // What a sign-in of just before it began brought after that.
+      let kept = try SQLAppleTokenStore.tokens("i.user_id = $1", [SQLValue(user.id)], transaction)
+      let unknown = kept.filter { kept in
+        !deletion.tokens.contains { $0.token.sealed == kept.sealed && $0.token.clientID == kept.clientID }
+      }
+      deletion.tokens += unknown.map { DeletionToken($0) }
+      // They may hold an identity of the user's, and hang on a session by name alone.
+      try transaction.execute(
+        "delete from web_flows where linking in (select id from sessions where user_id = $1)",
+        [SQLValue(user.id)])
+      try UserRows.delete(
+        user.id, by: RequestOrigin(deletion.actor), reason: deletion.actor == .apple ? "told by Apple" : nil,
+        now: now, transaction)
+    }
+    return try DeletionRows.write(DeletionRule.finished(deletion, now: now), transaction)
+  }
+}

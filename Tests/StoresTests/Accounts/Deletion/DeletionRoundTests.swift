@@ -1,0 +1,178 @@
+import Accounts
+import Encodings
+import SQL
+import Stores
+import Testing
+
+@Suite("Rounds of deletions") struct DeletionRoundTests {
+  private typealias Fixture = DeletionFixture
+  private let now = DeletionFixture.now
+
+  @Test(
+    "asked 24 times at once under as many names it runs once, and each name finds it",
+    arguments: Backend.allCases)
+  func atOnce(backend: Backend) async throws {
+    let fixture = try await Fixture(backend)
+    let open = try await fixture.person(clients: ["a"])
+    let found = try await withThrowingTaskGroup(of: DeletionBeginning.self) { group in
+      for number in 0..<24 {
+        group.addTask {
+          try await fixture.store.begin(Fixture.request(open.user.id, number / 2)).get()
+        }
+      }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(found.count { if case .begun = $0 { true } else { false } } == 1)
+    #expect(Set(found.map(\.deletion.id)).count == 1)
+    for number in 0..<12 {
+      let named = try await fixture.store.deletion(.operation(Fixture.operation(number)))
+      #expect(named == found[0].deletion)
+    }
+    #expect(try await fixture.accounts.count("deletions") == 1)
+    #expect(try await fixture.accounts.count("deletion_tokens") == 1)
+    // Nobody makes a table of names out of it.
+    for number in 100..<130 { _ = try await fixture.store.begin(Fixture.request(open.user.id, number)) }
+    #expect(try await fixture.accounts.count("deletion_names") <= 16)
+  }
+
+  @Test("RULES §4.2: an operation id of somebody else's names nothing of theirs", arguments: Backend.allCases)
+  func taken(backend: Backend) async throws {
+    let fixture = try await Fixture(backend)
+    let (ada, grace) = (try await fixture.person(1), try await fixture.person(2))
+    let results = try await withThrowingTaskGroup(of: (UUID, Bool).self) { group in
+      for user in [ada.user.id, grace.user.id] {
+        group.addTask {
+          (user, try await fixture.store.begin(Fixture.request(user)).refusal == .operationTaken)
+        }
+      }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(results.count { $0.1 } == 1)
+    for (user, isRefused) in results {
+      #expect((try await fixture.user(user)?.deletingSince == nil) == isRefused)
+    }
+  }
+
+  @Test(
+    "what waits is claimed once, the longest due first, and again when its lease is over",
+    arguments: Backend.allCases)
+  func claims(backend: Backend) async throws {
+    let fixture = try await Fixture(backend)
+    let people = [try await fixture.person(1, clients: ["a"]), try await fixture.person(2)]
+    let first = try await fixture.begin(Fixture.request(people[0].user.id, 1))
+    let second = try await fixture.begin(Fixture.request(people[1].user.id, 2, now: now - 10))
+    let store = SQLDeletionStore(fixture.accounts.database)
+    #expect(try await store.claim(lease: now + 200_000, now: now) == nil)
+    let at = now + 60_000
+    #expect(try await store.claim(lease: at + 50, now: at)?.id == second.id)
+    let found = try await withThrowingTaskGroup(of: Deletion?.self) { group in
+      for _ in 0..<8 { group.addTask { try await store.claim(lease: at + 60, now: at) } }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(found.compactMap(\.?.id) == [first.id])
+    #expect(try await store.claim(lease: at + 99, now: at + 50)?.id == second.id)
+    // A step of whoever has it keeps the others away for longer.
+    _ = try await store.record(
+      first.id, token: first.tokens[0].id, .revoked, lease: at + 500, now: at + 50)
+    #expect(try await store.claim(lease: at + 400, now: at + 99)?.id == second.id)
+    #expect(try await store.claim(lease: at + 600, now: at + 399) == nil)
+    let late = try await store.claim(lease: at + 600, now: at + 500)
+    #expect(late?.id == second.id || late?.id == first.id)
+  }
+
+  @Test(
+    "RULES §2.4: a queued revocation is dropped when the person has consented again",
+    arguments: Backend.allCases)
+  func superseded(backend: Backend) async throws {
+    let fixture = try await Fixture(backend)
+    let open = try await fixture.person(1, clients: ["a", "b"])
+    let begun = try await fixture.begin(Fixture.request(open.user.id, policy: .eventual))
+    let closed = try await fixture.store.finish(begun.id, now: now + 1).get()
+    #expect(closed.state == .deleted && closed.waiting.count == 2 && closed.nextTry == now + 1)
+    let claimed = try await fixture.store.claim(lease: now + 100, now: now + 1)
+    #expect(claimed?.waiting == closed.waiting)
+    _ = try await fixture.accounts.signIn(1, token: 50, 50, now: now + 5_000).get()
+    #expect(try await fixture.store.claim(lease: .max, now: now + 9_000) == nil)
+    let settled = try await fixture.store.deletion(.operation(Fixture.operation(1)))
+    #expect(settled?.superseded == 2 && settled?.tokens == [] && settled?.revocation == .revoked)
+  }
+
+  @Test(
+    "tokens that a sign-in of just before kept too late are revoked as well", arguments: Backend.allCases)
+  func late(backend: Backend) async throws {
+    let fixture = try await Fixture(backend)
+    let open = try await fixture.person(1, clients: ["a"])
+    let begun = try await fixture.begin(Fixture.request(open.user.id))
+    _ = try await fixture.store.record(
+      begun.id, token: begun.tokens[0].id, .revoked, lease: Fixture.lease, now: now)
+    try await fixture.accounts.tokens.keep(Fixture.token(1, client: "late", sealed: [5]), now: now)
+    let closed = try await fixture.store.finish(begun.id, now: now + 1).get()
+    #expect(closed.waiting.map(\.token.clientID) == ["late"] && closed.isUnfinished)
+  }
+
+  @Test("what was given up is listed, tried again, and forgotten at last", arguments: Backend.allCases)
+  func deadLetters(backend: Backend) async throws {
+    let fixture = try await Fixture(backend)
+    let open = try await fixture.person(1, clients: ["a"])
+    let begun = try await fixture.begin(Fixture.request(open.user.id, policy: .eventual))
+    _ = try await fixture.store.finish(begun.id, now: now).get()
+    var at = now
+    for _ in 0..<DeletionRule.attemptLimit {
+      at = try await fixture.store.postpone(begun.id, failure: "invalid_client", now: at)?.nextTry ?? at
+    }
+    #expect(try await fixture.store.claim(lease: .max, now: .max) == nil)
+    let listed = try await fixture.store.deletions(all: false, limit: 9)
+    #expect(listed.map(\.id) == [begun.id] && listed.first?.tokens.map(\.isDead) == [true])
+    #expect(try await fixture.store.retry(Fixture.operation(9), now: at) == nil)
+    #expect(try await fixture.store.retry(begun.operation, now: at)?.waiting.count == 1)
+    let claimed = try await fixture.store.claim(lease: at + 50, now: at)
+    let token = try #require(claimed?.waiting.first)
+    let done = try await fixture.store.record(
+      begun.id, token: token.id, .revoked, lease: at + 50, now: at)
+    #expect(done?.isUnfinished == false && done?.revocation == .revoked)
+    #expect(try await fixture.store.deletions(all: false, limit: 9).isEmpty)
+    #expect(try await fixture.store.deletions(all: true, limit: 9).count == 1)
+    #expect(try await fixture.store.forget(before: now, leavingBefore: 0) == 0)
+    #expect(try await fixture.store.forget(before: now + 1, leavingBefore: 0) == 1)
+    #expect(try await fixture.accounts.count("deletion_tokens") == 0)
+  }
+
+  @Test("what is left keeps its tombstone, but not for ever", arguments: Backend.allCases)
+  func forgetting(backend: Backend) async throws {
+    let fixture = try await Fixture(backend)
+    let (ada, grace) = (try await fixture.person(1, clients: ["a"]), try await fixture.person(2))
+    let left = try await fixture.begin(Fixture.request(ada.user.id, 1, policy: .eventual))
+    _ = try await fixture.store.finish(left.id, now: now).get()
+    let running = try await fixture.begin(Fixture.request(grace.user.id, 2))
+    #expect(try await fixture.store.forget(before: .max, leavingBefore: now) == 0)
+    #expect(try await fixture.store.forget(before: .max, leavingBefore: .max) == 1)
+    #expect(try await fixture.store.deletions(all: true, limit: 9).map(\.id) == [running.id])
+  }
+
+  @Test("a sign-in amid the end of a deletion finds no user or makes another", arguments: Backend.allCases)
+  func race(backend: Backend) async throws {
+    let fixture = try await Fixture(backend)
+    for round in 1...4 {
+      let open = try await fixture.person(round, clients: ["a"])
+      let begun = try await fixture.begin(
+        Fixture.request(open.user.id, round, policy: .eventual))
+      let users = try await withThrowingTaskGroup(of: UUID?.self) { group in
+        for number in 0..<8 {
+          group.addTask {
+            let result = try await fixture.accounts.signIn(
+              round, token: 100 * round + number, 100 * round + number)
+            if case .failure(let refusal) = result { #expect(refusal == .deleting) }
+            return try? result.get().user.id
+          }
+        }
+        group.addTask {
+          _ = try await fixture.store.finish(begun.id, now: self.now).get()
+          return nil
+        }
+        return try await group.reduce(into: Set()) { $0.formUnion([$1].compactMap(\.self)) }
+      }
+      #expect(users.count <= 1 && !users.contains(open.user.id))
+      #expect(try await fixture.user(open.user.id) == nil)
+    }
+  }
+}
