@@ -32,8 +32,8 @@ struct DeletionCommandTests {
       nextCheck: 0)
     try await withDatabase { database in
       _ = try await SQLUserStore(database).create(
-        User(id: user, isAnonymous: false, createdAt: 1, updatedAt: 1))
-      try await database.write {
+        User(id: user, isAnonymous: false, createdAt: 1, updatedAt: 1), by: .command)
+      _ = try await database.write {
         try $0.execute(
           """
           insert into identities (id, user_id, provider, team_id, subject, status, consent_at, data, created_at,
@@ -89,8 +89,8 @@ struct DeletionCommandTests {
     let user = try #require(user)
     try await withDatabase { database in
       _ = try await SQLUserStore(database).create(
-        User(id: user, isAnonymous: false, createdAt: 1, updatedAt: 1))
-      try await database.write {
+        User(id: user, isAnonymous: false, createdAt: 1, updatedAt: 1), by: .command)
+      _ = try await database.write {
         try $0.script("create table orders (owner blob references users (id))")
         try $0.execute("insert into orders values ($1)", [.uuid(user.octets)])
       }

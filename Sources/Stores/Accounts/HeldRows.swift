@@ -35,7 +35,8 @@ enum HeldRows {
   /// Tables with rows about a user that are in no part, and why.
   static let untold = [
     "users": "the account itself", "identities": "the account itself",
-    "used_identity_tokens": "hashes of tokens of a day",
+    "used_identity_tokens": "hashes of tokens of a day", "apple_challenges": "hashes of ten minutes",
+    "deletion_tokens": "who is being deleted asks for nothing any more",
   ]
 
   static let parts = [
@@ -119,6 +120,15 @@ enum HeldRows {
       columns: [
         ("time", .time), ("route", .text), ("provider", .text), ("model", .text), ("status", .number),
         ("input_tokens", .number), ("output_tokens", .number), ("cost_picodollars", .number),
+      ]),
+    Part(
+      name: "queued_calls", tables: ["queued_calls"],
+      sql: """
+        select submitted_at, route, provider, model, ended_at from queued_calls where user_id = $1
+        order by submitted_at
+        """, isText: true,
+      columns: [
+        ("time", .time), ("route", .text), ("provider", .text), ("model", .text), ("ended_at", .time),
       ]),
     Part(
       name: "events", tables: ["outgoing_events"],
