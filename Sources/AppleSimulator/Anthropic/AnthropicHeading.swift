@@ -31,27 +31,7 @@ struct AnthropicHeading {
     _ value: JSONValue, _ simulation: Simulation, billing: SimulatedBilling,
     sleep: @escaping @Sendable (Duration) async throws -> Void
   ) -> HTTPResponse {
-    var response = json(value)
-    var bytes = value.bytes
-    if simulation.gzip {
-      response.fields["content-encoding"] = "gzip"
-      var gzip = StoredGzip()
-      bytes = gzip.begin() + gzip.add(bytes) + gzip.end()
-    }
-    if simulation.dropAfter == nil, simulation.chunk == nil, !simulation.stall {
-      response.body = HTTPBody(bytes)
-      return response
-    }
-    var steps: [AnswerScript.Step] = [.send(Array(bytes.prefix(bytes.count / 2)), outputTokens: 0)]
-    if simulation.dropAfter != nil {
-      steps.append(.drop)
-    } else {
-      if simulation.stall { steps.append(.stall) }
-      steps.append(.send(Array(bytes.dropFirst(bytes.count / 2)), outputTokens: 0))
-    }
-    let stream = AnswerStream(steps, chunk: simulation.chunk, gzip: false, billing: billing, sleep: sleep)
-    response.body = HTTPBody(stream: stream, length: bytes.count)
-    return response
+    simulation.whole(value, json(value), billing: billing, sleep: sleep)
   }
 
   private func fields(_ type: String) -> HTTPFields {

@@ -26,16 +26,17 @@ struct SimulatedAnswer {
       return taken
     }
     if request.thinks {
-      let pieces = limited(Self.pieces("The user writes to a simulation; a short, friendly answer will do."))
+      let pieces = limited(SimulatedSpeech.pieces(SimulatedSpeech.thought))
       blocks.append(Block(kind: .thinking, pieces: pieces))
     }
     thinkingTokens = request.maxTokens - left
     if let tool = request.toolName {
-      blocks.append(Block(kind: .tool(tool), pieces: limited(["{\"location\": ", "\"Lyon", ", France\"}"])))
+      blocks.append(Block(kind: .tool(tool), pieces: limited(SimulatedSpeech.toolInput)))
       stopReason = "tool_use"
     } else {
-      var pieces = Self.pieces(Self.text(for: request))
-      if request.simulation.echoKey { pieces += Self.pieces(" Your key is \(key) indeed.") }
+      var pieces = SimulatedSpeech.pieces(
+        SimulatedSpeech.text(to: request.prompt, turns: request.turns, by: "Claude"))
+      if request.simulation.echoKey { pieces += SimulatedSpeech.pieces(" Your key is \(key) indeed.") }
       if let count = request.simulation.tokens {
         pieces = (0..<count).map { pieces[$0 % pieces.count] }
       }
@@ -99,34 +100,5 @@ struct SimulatedAnswer {
     let node = try? JSONReader.read(Array(text.utf8))
     if case .object(let members)? = node?.value { return members }
     return []
-  }
-
-  private static func text(for request: AnthropicMessageRequest) -> String {
-    let prompt = request.prompt.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-    let quoted = prompt.count > 120 ? "\(prompt.prefix(119))…" : prompt
-    let opening: String
-    if request.turns > 1 {
-      opening = "Turn \(request.turns) of our talk: you said “\(quoted)”."
-    } else if prompt.isEmpty {
-      opening = "Hello! I am a simulated Claude."
-    } else if prompt.hasSuffix("?") {
-      opening = "You ask me “\(quoted)”. A real Claude would know; I am a simulated one."
-    } else {
-      opening = "Hello! You said “\(quoted)”, and I am a simulated Claude."
-    }
-    return opening
-      + " Your words came the whole way all the same: a device signed them, Bramley checked the proof and "
-      + "counted the call, and this answer streams back to you piece by piece. No key left the server, and "
-      + "no money was spent."
-  }
-
-  /// Words with the blank before them.
-  private static func pieces(_ text: String) -> [String] {
-    var pieces: [String] = []
-    for character in text {
-      if character == " " || pieces.isEmpty { pieces.append("") }
-      pieces[pieces.count - 1].append(character)
-    }
-    return pieces
   }
 }

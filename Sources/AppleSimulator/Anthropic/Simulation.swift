@@ -3,6 +3,7 @@ struct Simulation: Sendable {
   var error: Int?
   var errorAfter: Int?
   var retryAfter: Int?
+  var noCredit = false
   var page = false
   var echoKey = false
   var redirect = false
@@ -51,6 +52,7 @@ struct Simulation: Sendable {
     switch instruction {
     case .error(let status, let after): (error, errorAfter) = (status, after)
     case .retryAfter(let seconds): retryAfter = seconds
+    case .noCredit: (noCredit, error) = (true, error ?? 400)
     case .page: page = true
     case .echoKey: echoKey = true
     case .redirect: redirect = true

@@ -4,9 +4,10 @@
 ///
 /// | instruction | what happens |
 /// |---|---|
-/// | `error STATUS` | that error in Anthropic's envelope; nothing is billed |
+/// | `error STATUS` | that error in the provider's envelope; nothing is billed |
 /// | `error STATUS after N` | streamed: 200, N pieces, then an `error` event, and the end |
 /// | `retry-after SECONDS` | the error carries the field |
+/// | `no credit` | the error by which the provider says that the operator's money is used up |
 /// | `page` | the error is an HTML page, as from a proxy on the way |
 /// | `echo key` | the answer, or the error's message, repeats the caller's key |
 /// | `redirect` | 307 to another host |
@@ -30,6 +31,8 @@ public enum SimulationInstruction: Sendable, Equatable {
   case error(Int, after: Int?)
   /// `retry-after` of the error, seconds.
   case retryAfter(Int)
+  /// The operator's money is used up.
+  case noCredit
   /// The error as an HTML page.
   case page
   /// Repeats the caller's key.
@@ -95,6 +98,7 @@ public enum SimulationInstruction: Sendable, Equatable {
     case ("thinking", 1, _): self = .thinking
     case ("tool", 1, _): self = .tool
     case ("no", 2, _) where words[1] == "usage": self = .noUsage
+    case ("no", 2, _) where words[1] == "credit": self = .noCredit
     case ("usage", 3, 2): self = .usage(input: numbers[0], output: numbers[1])
     case ("cache", 3, 1) where words[1] == "read": self = .cacheRead(numbers[0])
     case ("cache", 3, 1) where words[1] == "write": self = .cacheWrite(numbers[0])

@@ -1,8 +1,8 @@
 import Encodings
 
 /// What an error's body says, in whichever envelope it came: problem+json (RFC 9457) with `code` and `message`
-/// on Bramley's own routes, either form of Supabase Auth on those of accounts, Anthropic's envelope with
-/// `error.details.error_code` on its provider routes.
+/// on Bramley's own routes, either form of Supabase Auth on those of accounts, and on provider routes Anthropic's
+/// envelope with `error.details.error_code` or OpenAI's with `error.code`.
 public struct ErrorAnswer: Sendable, Equatable {
   /// The stable name; nil when the body names none, as a proxy's page does.
   public var code: ErrorCode?

@@ -1,6 +1,5 @@
 import AppAttest
 import AppleSimulator
-import Cryptography
 import Encodings
 import Server
 import SignInWithApple
@@ -22,10 +21,10 @@ struct Dev: Command {
         fallback: "\(defaultDaily)"),
     ],
     discussion: """
-      Apple is simulated by an authority that is made for the data directory, Claude by a program that
-      answers from the prompt alone: no account, no key and no network are needed. The database is
-      marked, so that no server in production takes it. With --listen 0.0.0.0:8080 phones of the same
-      network reach it as well, by each address that is printed.
+      Apple is simulated by an authority that is made for the data directory, Claude, GPT and fal by
+      programs that answer from the prompt alone: no account, no key and no network are needed. The
+      database is marked, so that no server in production takes it. With --listen 0.0.0.0:8080 phones
+      of the same network reach it as well, by each address that is printed.
       """)
 
   private static let defaultAddress = ListenAddress(host: "127.0.0.1", port: 8080)
@@ -49,22 +48,19 @@ struct Dev: Command {
 
   func run(_ console: Console) async throws -> ExitCode {
     let authority = try SimulatedApple.authority(in: data)
-    let key = "simulated-" + Base64.encodeURL(SecureRandom.bytes(16))
     let loops = try EventLoopGroup(loops: EventLoopGroup.processors)
     let sleep: @Sendable (Duration) async throws -> Void = { try await loops.currentOrNext().sleep(for: $0) }
     let appleID = try await StoredAppleID(
       in: data, callbacks: bases.audiences.map { $0 + "/auth/v1/callback" }, sleep: sleep)
+    let providers = SimulatedProviders(sleep: sleep)
     let parts = try await Compose(
-      configuration(authority, appleID, key: key), use: .simulation, loops: loops)
-    let provider = SimulatedNetwork(
-      fal: SimulatedFal(apiKey: key, sleep: sleep),
-      anthropic: SimulatedAnthropic(apiKey: key, now: { WallClock.seconds }, sleep: sleep))
+      configuration(authority, appleID, providers), use: .simulation, loops: loops)
     let server = try Server(
       try parts.environment(
-        upstream: provider, apple: appleID.handler,
+        upstream: providers, apple: appleID.handler,
         appleService: AppleIDService(
           scheme: "http", authority: String(bases.own.dropFirst("http://".count)),
-          pathPrefix: StoredAppleID.path), files: provider.fal))
+          pathPrefix: StoredAppleID.path), files: providers.fal))
     let live = try await LiveServer(server, parts, handler: appleID.beside(server.handler))
     tour(console, metrics: "http://\(live.adminListener.addresses[0])/metrics")
     try await live.run()
@@ -72,7 +68,7 @@ struct Dev: Command {
   }
 
   private func configuration(
-    _ authority: SimulatedAppleCA, _ appleID: StoredAppleID, key: String
+    _ authority: SimulatedAppleCA, _ appleID: StoredAppleID, _ providers: SimulatedProviders
   ) -> Configuration {
     var configuration = Configuration()
     configuration.deployment = .development
@@ -84,14 +80,7 @@ struct Dev: Command {
       .init(appID: SimulatedApple.app.id, environments: [.development, .production])
     ]
     configuration.attest.simulatorRoot = .init(certificate: authority.root)
-    var provider = Configuration.Anthropic(apiKey: Secret(key))
-    provider.models = SimulatedModel.all.map(\.id)
-    provider.policy = .session
-    configuration.anthropic = provider
-    var fal = Configuration.Fal(apiKey: Secret(key))
-    fal.models = [Configuration.Fal.exampleModel]
-    fal.policy = .session
-    configuration.fal = fal
+    providers.configure(&configuration)
     configuration.auth = accounts(appleID)
     configuration.corsAllowsLoopback = true
     configuration.quotas = [.init(name: "daily", subject: .key, limit: daily)]
@@ -128,7 +117,7 @@ struct Dev: Command {
       ? "" : "\nPhones and browsers of this network reach it at \(elsewhere.joined(separator: ", "))"
     console.print(
       """
-      Bramley is at \(base), with a simulated Apple and a simulated Claude.\(others)
+      Bramley is at \(base), with a simulated Apple, Claude, GPT and fal.\(others)
       Each simulated phone may ask \(daily) times a day. What is kept is in \(data.path)
 
       Try, in another terminal:
@@ -140,7 +129,8 @@ struct Dev: Command {
             The provider is overloaded. Its other moods: docs/simulator.md
 
         \(program) simulate proxy\(more)
-            Plays the phone for official SDKs: base_url="http://127.0.0.1:8081/ai/anthropic"
+            Plays the phone for official SDKs: base_url="http://127.0.0.1:8081/ai/anthropic",
+            or "http://127.0.0.1:8081/ai/openai/v1" for OpenAI's
 
         \(program) simulate token\(more)
             Buys a session token, for SDKs whose headers are fixed.
