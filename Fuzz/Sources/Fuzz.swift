@@ -27,6 +27,8 @@ let fuzzTargets: [String: @Sendable ([UInt8]) -> Void] = [
   "sse": fuzzServerSentEvents,
   "json": fuzzJSON,
   "policy": fuzzPolicy,
+  "chat-policy": fuzzChatPolicy,
+  "chat-stream": fuzzChatStream,
   "jws": fuzzJWS,
   "identity-token": fuzzIdentityToken,
   "apple-claims": fuzzAppleClaims,
