@@ -26,6 +26,7 @@ let fuzzTargets: [String: @Sendable ([UInt8]) -> Void] = [
   "http": fuzzHTTP,
   "sse": fuzzServerSentEvents,
   "json": fuzzJSON,
+  "pictures": fuzzPictures,
   "policy": fuzzPolicy,
   "chat-policy": fuzzChatPolicy,
   "chat-stream": fuzzChatStream,

@@ -47,3 +47,27 @@ func fuzzPolicy(_ bytes: [UInt8]) {
   precondition(
     sent["metadata"]?.value == ["user_id": "fuzz"], "forwards what the client says of the user")
 }
+
+/// What passes fal's policy has a bound on every number that costs, and one reading; what its queue and its heads say
+/// is read without a trap.
+func fuzzPictures(_ bytes: [UInt8]) {
+  _ = FalQueue.receipt(bytes)
+  _ = FalQueue.state(bytes)
+  let model = "fal-ai/flux/schnell"
+  let provider = Fal(apps: [FalApp(id: model, maximumImages: 4, maximumPixels: 1_048_576)])
+  let request = ProviderRequest(
+    method: .post, path: Fal.Way.direct.path(of: model), fields: ["content-type": "application/json"],
+    body: bytes, pseudonym: nil, now: 1_800_000_000)
+  guard let call = try? provider.prepare(request) else { return }
+  guard let sent = try? JSONReader.read(call.body) else { preconditionFailure("forwards what is no JSON") }
+  guard let images = sent["num_images"]?.integer, (1...4).contains(images) else {
+    preconditionFailure("forwards no number of images")
+  }
+  precondition(sent["image_size"]?.isNull == false, "forwards no size")
+  precondition(call.imageBound == images && call.reserve > 0, "reserves nothing")
+  let known: Set<String> = [
+    "prompt", "negative_prompt", "seed", "num_images", "image_size", "guidance_scale",
+    "enable_safety_checker", "output_format", "sync_mode",
+  ]
+  for member in sent.members ?? [] { precondition(known.contains(member.name), "forwards another field") }
+}

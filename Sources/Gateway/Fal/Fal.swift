@@ -10,6 +10,9 @@ package struct Fal: Provider {
     case direct = "run"
     /// The answer is a receipt.
     case queue
+
+    /// Where a model is, below the provider's name: the two ways are told apart before it.
+    package func path(of model: String) -> String { "/\(rawValue)/\(model)" }
   }
 
   package let name: String
@@ -30,13 +33,10 @@ package struct Fal: Provider {
     self.name = name
   }
 
-  package var paths: [ProviderPath] { apps.map { ProviderPath(.post, path(of: $0)) } }
-
-  /// Below the provider's own name: the two ways are told apart before the model.
-  private func path(of app: FalApp) -> String { "/\(way.rawValue)/\(app.id)" }
+  package var paths: [ProviderPath] { apps.map { ProviderPath(.post, way.path(of: $0.id)) } }
 
   package func prepare(_ request: ProviderRequest) throws(ProviderRefusal) -> PreparedCall {
-    guard let app = apps.first(where: { path(of: $0).utf8.elementsEqual(request.path.utf8) }) else {
+    guard let app = apps.first(where: { way.path(of: $0.id).utf8.elementsEqual(request.path.utf8) }) else {
       throw ProviderRefusal("app_not_allowed", status: 404, "This model is not allowed here.")
     }
     guard request.method == .post else {

@@ -10,7 +10,7 @@ struct FalDialect: FunctionDialect {
     let text = prompt.messages.map(\.text).joined(separator: "\n")
     let body = JSONValue.object(
       [("prompt", .string(text))] + function.parameters.map { ($0.name, $0.value) })
-    return FunctionRequest(path: "/\(function.model)", body: body.bytes)
+    return FunctionRequest(path: Fal.Way.direct.path(of: function.model), body: body.bytes)
   }
 
   func reader() -> any FunctionReader { Reader() }

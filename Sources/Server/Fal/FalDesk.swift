@@ -87,6 +87,7 @@ struct FalDesk: Sendable {
         id: call.reservation, outcome: outcome, now: now, usage: record, closure: isAbove ? closure : nil))
     if settled {
       metrics.microDollars.add(Int(clamping: settlement.cost / 1_000_000))
+      metrics.queuedCalls[Self.outcome(settlement)].add()
       if isAbove {
         alarm(
           .costAboveReserve(model: call.model, cost: settlement.cost, reserve: call.reserve), call)
@@ -100,6 +101,11 @@ struct FalDesk: Sendable {
         ])
     }
     _ = try await store.end(call.id, now: now)
+  }
+
+  private static func outcome(_ settlement: CallSettlement) -> String {
+    if case .released = settlement.outcome { return "released" }
+    return settlement.estimated ? "estimated" : "billed"
   }
 
   /// What the job does with a call.

@@ -32,6 +32,7 @@ struct FalSubmitRoute: Endpoint {
     let queued = try await keep(receipt.id, admitted, caller)
     // The call is in other hands now; its lease needs nobody.
     await admitted.context.live.end(admitted.context.id)
+    gate.admitter.metrics.queuedCalls["submitted"].add()
     exchange.notes.append(("call", .string(FalDesk.name(queued))))
     return .json(
       FalQueue.answer(

@@ -62,6 +62,10 @@ package final class Metrics: Sendable {
   /// What came of deletions of accounts.
   package let deletions = CounterFamily(
     label: "outcome", values: ["begun", "blocked", "deleted", "kept", "postponed", "unusable"])
+  /// Calls that were handed to a provider's queue, and how they ended: with what it billed, at the reserve or an
+  /// estimate, or with nothing.
+  package let queuedCalls = CounterFamily(
+    label: "outcome", values: ["submitted", "billed", "estimated", "released"])
   /// Reservations that the sweep had to settle.
   package let swept = Counter()
 
@@ -89,6 +93,7 @@ package final class Metrics: Sendable {
     family("bramley_apple_events_total", "Apple's notifications and what came of them.", appleEvents)
     family("bramley_events_total", "Attempts to send an event.", events)
     family("bramley_deletions_total", "Deletions of accounts and what came of them.", deletions)
+    family("bramley_queued_calls_total", "Calls of providers' queues by what became of them.", queuedCalls)
     single("bramley_streams", "Answers being streamed.", streams.value, type: "gauge")
     single("bramley_counter_out_of_order_total", "Assertions that overtook each other.", outOfOrder.value)
     single("bramley_cost_microdollars_total", "Money settled.", microDollars.value)

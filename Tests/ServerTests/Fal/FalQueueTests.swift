@@ -54,6 +54,10 @@ import Testing
     }
     #expect(try await server.booked() == (5 * price, 5 * price, 0))
     #expect(server.falBill == 5 * price && server.fal.billing.billedCalls == 5)
+    for outcome in ["submitted", "billed"] {
+      #expect(
+        server.server.metrics.text.contains("bramley_queued_calls_total{outcome=\"\(outcome)\"} 5"))
+    }
     #expect(try await server.usage().count == 5)
   }
 
