@@ -48,7 +48,32 @@ package struct AccessTokenClaims: Sendable, Equatable {
   }
 
   /// Whether a token of these claims is no longer than `limit`.
-  package var fits: Bool { (json.bytes.count * 4 + 2) / 3 + Self.frame <= Self.limit }
+  package var fits: Bool { Self.fits(json) }
+
+  package static func fits(_ claims: JSONValue) -> Bool {
+    (claims.bytes.count * 4 + 2) / 3 + frame <= limit
+  }
+
+  /// What no hook changes (RULES §3.9).
+  package static let protected: Set<String> = [
+    "iss", "sub", "aud", "exp", "iat", "role", "aal", "amr", "session_id", "is_anonymous", "auth_time", "acr",
+    "attested",
+  ]
+
+  /// The claims that a hook gave in the place of our own, which keep what is protected.
+  package static func merged(_ own: JSONValue, _ given: JSONValue) -> JSONValue {
+    guard case .object(let own) = own, case .object(let given) = given else { return own }
+    var members: [(String, JSONValue)] = []
+    for (name, value) in own {
+      if protected.contains(name) {
+        members.append((name, value))
+      } else if let other = given.first(where: { $0.0 == name }) {
+        members.append(other)
+      }
+    }
+    let known = Set(own.map(\.0))
+    return .object(members + given.filter { !known.contains($0.0) && !protected.contains($0.0) })
+  }
 }
 
 extension User {

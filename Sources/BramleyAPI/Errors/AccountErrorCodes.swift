@@ -105,6 +105,12 @@ extension ErrorCode {
   public static let badOAuthCallback: ErrorCode = "bad_oauth_callback"
   /// 400, 401: what came as Apple's notification is none, or is about another client.
   public static let notificationInvalid: ErrorCode = "notification_invalid"
+  /// 400 to 499, as the hook says: a hook of the operator's refuses the user, or the session.
+  public static let hookRefused: ErrorCode = "hook_refused"
+  /// 503: a hook of the operator's gave no answer that can be used.
+  public static let hookFailed: ErrorCode = "hook_failed"
+  /// 503: a hook of the operator's took too long.
+  public static let hookTimeout: ErrorCode = "hook_timeout"
 
   /// The codes of the accounts' routes.
   static let knownOfAccounts: [ErrorCode] = [
@@ -118,6 +124,6 @@ extension ErrorCode {
     .userMismatch, .insufficientUserAuthentication, .switchTicketInvalid, .deletionInProgress,
     .deletionBlocked, .deletionNotFound, .appleAccountMismatch, .authorizationCodeInvalid, .revocationFailed,
     .flowStateNotFound, .flowStateExpired, .badCodeVerifier, .badOAuthState, .badOAuthCallback,
-    .notificationInvalid,
+    .notificationInvalid, .hookRefused, .hookFailed, .hookTimeout,
   ]
 }

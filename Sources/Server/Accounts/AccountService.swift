@@ -12,6 +12,7 @@ struct AccountService: Sendable {
   let refreshSecrets: RefreshSecrets
   let bearers: BearerCheck
   let evidence: SessionEvidence
+  let hooks: AccountHooks
   /// nil where Sign in with Apple is not configured.
   let apple: AppleSignIn?
   let metrics: Metrics
@@ -27,6 +28,7 @@ struct AccountService: Sendable {
     self.evidence = evidence
     self.metrics = metrics
     self.log = log
+    hooks = AccountHooks(environment, metrics: metrics, log: log)
     apple = AppleSignIn(environment, ports, metrics: metrics, log: log)
     keys = SigningKeys(ports.signingKeys, auth)
     refreshSecrets = RefreshSecrets(
@@ -62,14 +64,35 @@ struct AccountService: Sendable {
     return id
   }
 
+  /// What an access token is to say, once the hook was asked; nil where there is none. Before the step that opens or
+  /// rotates the session, so that one that fails leaves everything as it is (RULES §3.9).
+  func customClaims(_ expected: OpenSession, method: String, now: Int64) async throws -> CustomClaims? {
+    guard hooks.concernsTokens else { return nil }
+    return try await hooks.customized(claims(expected, now: now), method: method)
+  }
+
+  private func claims(_ open: OpenSession, now: Int64) -> AccessTokenClaims {
+    AccessTokenClaims(issuer: bearers.issuer, open, lifetime: auth.accessTokenLifetime, now: now)
+  }
+
   /// The session with its tokens, as Supabase Auth writes one. `more` stands at its end.
+  ///
+  /// - Parameters:
+  ///   - method: how the user came, for the hook.
+  ///   - custom: what the hook said of the session as it was expected; where it is another, the hook is asked again.
   func answer(
-    _ open: OpenSession, now: Int64, more: [(String, JSONValue)] = []
+    _ open: OpenSession, now: Int64, method: String = "oauth", custom: CustomClaims? = nil,
+    more: [(String, JSONValue)] = []
   ) async throws -> HTTPResponse {
-    let claims = AccessTokenClaims(
-      issuer: bearers.issuer, open, lifetime: auth.accessTokenLifetime, now: now)
+    let claims = claims(open, now: now)
+    let json =
+      if let custom, custom.claims.json == claims.json {
+        custom.json
+      } else {
+        try await hooks.customized(claims, method: method).json
+      }
     let refreshToken = try await refreshSecrets.current(of: open.session, now: now)
-    let accessToken = try await keys.sign(claims.json, now: now)
+    let accessToken = try await keys.sign(json, now: now)
     return .json(
       .object(
         [

@@ -33,6 +33,7 @@ struct IdentitySteps: Sendable {
     let ticket = Base64.encodeURL(service.environment.random(32))
     let expiry = now + Self.ticketLife
     let store = service.ports.store
+    var custom: CustomClaims?
     let result = try await storage {
       if let linkingTo {
         return try await store.link(
@@ -41,12 +42,13 @@ struct IdentitySteps: Sendable {
             maxAge: auth.stepUpMaximumAge))
       }
       if let reauthenticating { return try await store.reauthenticate(signIn, bearer: reauthenticating) }
-      return try await store.signIn(signIn)
+      guard service.hooks.concernsNewcomers else { return try await store.signIn(signIn) }
+      return try await self.signIn(signIn, &custom)
     }
     switch result {
     case .success(let open):
       await stored()
-      return try await service.answer(open, now: now)
+      return try await service.answer(open, now: now, custom: custom)
     case .failure(let refusal):
       guard refusal == .linkedToAnotherUser else { throw Failure.refused(refusal) }
       await stored()
@@ -57,5 +59,20 @@ struct IdentitySteps: Sendable {
           Failure.Member("switch_ticket_expires_at", .integer(expiry / 1000)),
         ])
     }
+  }
+  /// Signs in where hooks are asked before a user is made: first as if nobody new were let in, which changes nothing for
+  /// somebody new; then the hooks, outside of any transaction; then once more, where everything is looked at again.
+  private func signIn(
+    _ signIn: IdentitySignIn, _ custom: inout CustomClaims?
+  ) async throws -> Result<OpenSession, SignInRefusal> {
+    let store = service.ports.store
+    var known = signIn
+    known.policy.allowsSignUp = false
+    let first = try await store.signIn(known)
+    guard first == .failure(.signUpDisabled), signIn.policy.allowsSignUp else { return first }
+    let expected = signIn.newcomer
+    try await service.hooks.judge(expected.user, address: signIn.origin.address)
+    custom = try await service.customClaims(expected, method: "oauth", now: signIn.now)
+    return try await store.signIn(signIn)
   }
 }

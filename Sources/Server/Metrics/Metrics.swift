@@ -15,13 +15,16 @@ package final class Metrics: Sendable {
     static let appleDeletion = "apple_deletion"
     /// An event was given up, or its endpoint wants no more.
     static let events = "events"
+    /// A hook gave no answer, or none that can be used.
+    static let hooks = "hooks"
     /// So much of a limit that is watched is used up.
     static let limit = "limit_reached"
     /// An account cannot be deleted, since a table of the app's refuses, or a consent at Apple was given up.
     static let deletion = "deletion"
     /// These, and those of ``ProxyAlarm``.
     static let names = [
-      storage, settlement, appleConfiguration, appleDeletion, limit, events, deletion, "operator_fault",
+      storage, settlement, appleConfiguration, appleDeletion, limit, events, hooks, deletion,
+      "operator_fault",
       "cost_above_reserve",
       "secret_in_answer",
       "encoded_answer",

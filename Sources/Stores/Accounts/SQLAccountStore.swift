@@ -12,14 +12,8 @@ package struct SQLAccountStore: AccountStore {
   }
 
   package func signUp(_ newcomer: AnonymousSignUp) async throws -> OpenSession {
-    let user = User(
-      id: newcomer.user, isAnonymous: true, userMetadata: Metadata.object(newcomer.userMetadata),
-      createdAt: newcomer.now, updatedAt: newcomer.now, lastSignInAt: newcomer.now)
-    let seconds = newcomer.now / 1_000
-    let session = Session(
-      id: newcomer.session, userID: user.id, createdAt: newcomer.now, refreshedAt: newcomer.now,
-      authTime: seconds, methods: [AuthenticationMethod(method: "anonymous", timestamp: seconds)],
-      keyID: newcomer.keyID)
+    let open = newcomer.newcomer
+    let (user, session) = (open.user, open.session)
     return try await database.accountStep { transaction in
       guard try UserRows.insert(user, transaction) else {
         throw DatabaseError.constraint(.unique, "users.id")
@@ -31,7 +25,7 @@ package struct SQLAccountStore: AccountStore {
       )
       try EventRows.insert(
         .created(user, session: session.id, by: "anonymous", now: newcomer.now), transaction)
-      return OpenSession(user: user, session: session)
+      return open
     }
   }
 

@@ -35,12 +35,10 @@ struct SignInStep {
       try EventRows.insert(.linked(entered, identity, wasAnonymous: user.isAnonymous, now: now), transaction)
       return try finish(entered, token, .login)
     case .signUp:
-      let fresh = User(id: signIn.user, isAnonymous: false, createdAt: now, updatedAt: now)
-      let identity = Profile.identity(signIn, of: fresh.id)
-      let user = Profile.updated(fresh, by: assertion, before: nil, now: now)
-      guard try UserRows.insert(user, transaction) else { throw DatabaseError.conflict }
-      try UserRows.insert(identity, transaction)
-      return try finish(open(user, with: identity), token, .userSignedUp)
+      let open = signIn.newcomer
+      guard try UserRows.insert(open.user, transaction) else { throw DatabaseError.conflict }
+      for identity in open.user.identities { try UserRows.insert(identity, transaction) }
+      return try finish(open, token, .userSignedUp)
     }
   }
 
@@ -110,10 +108,7 @@ struct SignInStep {
   }
 
   static func session(_ signIn: IdentitySignIn, of user: UUID, authTime: Int64?) -> Session {
-    Session(
-      id: signIn.session, userID: user, createdAt: signIn.now, refreshedAt: signIn.now,
-      authTime: authTime ?? signIn.assertion.authTime(at: signIn.now),
-      methods: [AuthenticationMethod(method: "oauth", timestamp: signIn.now / 1_000)], keyID: signIn.keyID)
+    signIn.openedSession(of: user, authTime: authTime)
   }
 }
 

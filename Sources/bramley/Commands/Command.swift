@@ -15,6 +15,7 @@ let allCommands: [any Command.Type] = [
   ShowUsage.self, ShowAudit.self, ListClosedModels.self, ReopenModel.self, ShowJobs.self, DeleteUser.self,
   ListDeletions.self, ShowDeletion.self, RetryDeletion.self, ListKeys.self, BanKey.self,
   RevokeKey.self,
+  ListEvents.self, ListDeadEvents.self, ReplayEvents.self,
   Ask.self, Proxy.self, BuyToken.self, AppleSignIn.self, AppleSettings.self,
   InspectAttestation.self, InspectAssertion.self, InspectReceipt.self,
   CreateDebugKey.self, ListDebugKeys.self, RevokeDebugKey.self,

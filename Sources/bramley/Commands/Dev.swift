@@ -19,6 +19,12 @@ struct Dev: Command {
       .init(
         name: "daily", value: "N", summary: "requests that a phone may make a day",
         fallback: "\(defaultDaily)"),
+      .init(
+        name: "events", value: "URL", summary: "send events there, such as http://127.0.0.1:9000/events",
+        fallback: "nowhere"),
+      .init(
+        name: "hooks", value: "URL", summary: "ask URL/before_user_created and URL/custom_access_token",
+        fallback: "nobody"),
     ],
     discussion: """
       Apple is simulated by an authority that is made for the data directory, Claude, GPT and fal by
@@ -33,6 +39,7 @@ struct Dev: Command {
   private let listen: ListenAddress
   private let data: DataDirectory
   private let daily: Int64
+  private let backend: DevelopmentBackend
 
   init(_ arguments: ParsedArguments) throws(UsageError) {
     listen =
@@ -44,6 +51,7 @@ struct Dev: Command {
       try arguments.value("daily", expected: "a number from 1 to 1000000") { text in
         Int64(text).flatMap { (1...1_000_000).contains($0) ? $0 : nil }
       } ?? Self.defaultDaily
+    backend = try DevelopmentBackend(arguments)
   }
 
   func run(_ console: Console) async throws -> ExitCode {
@@ -85,6 +93,7 @@ struct Dev: Command {
     configuration.corsAllowsLoopback = true
     configuration.quotas = [.init(name: "daily", subject: .key, limit: daily)]
     configuration.burst = .init(requests: 60, seconds: 60)
+    backend.configure(&configuration)
     return configuration
   }
 
@@ -118,7 +127,7 @@ struct Dev: Command {
     console.print(
       """
       Bramley is at \(base), with a simulated Apple, Claude, GPT and fal.\(others)
-      Each simulated phone may ask \(daily) times a day. What is kept is in \(data.path)
+      Each simulated phone may ask \(daily) times a day. What is kept is in \(data.path)\(backend.words)
 
       Try, in another terminal:
 

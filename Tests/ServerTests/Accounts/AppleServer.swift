@@ -26,8 +26,10 @@ struct AppleServer: Sendable {
   /// - Parameters:
   ///   - owned: what capabilities keep for users.
   ///   - instead: answers in Apple's place, where it does.
+  ///   - outside: who answers webhooks and hooks.
   init(
     _ change: (inout Configuration) -> Void = { _ in }, hasKey: Bool = true, owned: [any OwnedData] = [],
+    outside: (@Sendable (HTTPRequest) async throws -> HTTPResponse)? = nil,
     instead: @escaping @Sendable (HTTPRequest) async throws -> HTTPResponse? = { _ in nil }
   ) async throws {
     let clock = WallOfTime()
@@ -64,7 +66,7 @@ struct AppleServer: Sendable {
       apple: {
         if let response = try await instead($0) { return response }
         return try await apple.respond(to: $0)
-      }, owned: owned)
+      }, outside: outside, owned: owned)
     clock.follow(server.whole.clock)
   }
 

@@ -27,7 +27,10 @@ struct SignUpRoute: Endpoint {
     let newcomer = AnonymousSignUp(
       user: try service.identifier(), session: try service.identifier(), userMetadata: metadata,
       keyID: keyID, origin: exchange.origin(), now: now)
+    let expected = newcomer.newcomer
+    try await service.hooks.judge(expected.user, address: exchange.address)
+    let custom = try await service.customClaims(expected, method: "anonymous", now: now)
     let open = try await storage { try await service.ports.store.signUp(newcomer) }
-    return try await service.answer(open, now: now)
+    return try await service.answer(open, now: now, method: "anonymous", custom: custom)
   }
 }
