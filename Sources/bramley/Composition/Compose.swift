@@ -50,15 +50,20 @@ struct Compose: Sendable {
   }
 
   private func outside(total: Duration) throws -> any HTTPHandler {
+    try client(Self.outsideSettings(configuration, total: total))
+  }
+
+  /// - Parameter total: from the start to the last octet of an answer.
+  static func outsideSettings(_ configuration: Configuration, total: Duration) -> HTTPClientConfiguration {
     var settings = HTTPClientConfiguration()
     settings.headTimeout = min(total, .seconds(15))
     settings.idleTimeout = min(total, .seconds(15))
     settings.totalTimeout = total
     settings.allowsPrivateAddresses = false
-    settings.allowsAddress = { [configuration] in configuration.allowsOutside($0) }
+    settings.allowsAddress = { configuration.allowsOutside($0) }
     settings.maximumHeadSize = 16 * 1024
     settings.maximumIdleConnections = 8
-    return try client(settings)
+    return settings
   }
 
   private func client(_ settings: HTTPClientConfiguration) throws -> any HTTPHandler {

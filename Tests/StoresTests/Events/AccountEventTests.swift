@@ -14,7 +14,9 @@ import Testing
     #expect(try await fixture.count("outgoing_events") == 0)
   }
 
-  @Test("each step of an account is told once, in the transaction of the change", arguments: Backend.allCases)
+  @Test(
+    "RULES §3.7: each step of an account is told once, in its transaction; a switch when its ticket is used",
+    arguments: Backend.allCases)
   func steps(backend: Backend) async throws {
     let fixture = try await AccountFixture(backend)
     try await fixture.subscribe(Self.url, OutgoingEvent.Kind.allCases)
@@ -61,6 +63,60 @@ import Testing
     #expect(try await fixture.contacts() == ["2@example.com"])
   }
 
+  @Test(
+    "RULES §3.5: a refresh token that comes back is told of, whether its session ends or not",
+    arguments: Backend.allCases)
+  func reuse(backend: Backend) async throws {
+    let fixture = try await AccountFixture(backend)
+    try await fixture.subscribe(Self.url, [.refreshTokenReused])
+    let guest = try await fixture.signUp(1)
+    let known = try await fixture.signIn(2, token: 2, 2).get()
+    for session in [guest.session.id, known.session.id] {
+      for counter: Int64 in 0..<3 { _ = try await fixture.refresh(session, counter) }
+      #expect(try await fixture.refresh(session, 0).refusal != nil)
+    }
+    #expect(try await fixture.told() == ["session.refresh_token_reused 1", "session.refresh_token_reused 2"])
+    #expect(try await fixture.data("session_ended") == ["false", "true"])
+  }
+
+  @Test("what Apple says is told once it is applied, and no mail may follow", arguments: Backend.allCases)
+  func apple(backend: Backend) async throws {
+    let fixture = try await AccountFixture(backend)
+    try await fixture.subscribe(Self.url, OutgoingEvent.Kind.allCases.filter { $0 != .userCreated })
+    let now = AccountFixture.now
+    let relay = AccountFixture.assertion(1, token: 1, email: "x@privaterelay.appleid.com")
+    _ = try await fixture.accounts.signIn(AccountFixture.signIn(relay, 1)).get()
+    for (number, type) in ["email-disabled", "email-disabled", "consent-revoked"].enumerated() {
+      // The second one is older than the first, and tells nothing new.
+      let event = AppleEvent(
+        id: "j\(number)", type: type, teamID: relay.teamID, subject: relay.subject,
+        time: now + (number == 1 ? 0 : 10))
+      #expect(try await fixture.events.record([event], now: now))
+      #expect(try await fixture.told().count == min(number, 1))
+      _ = try await fixture.events.apply(
+        event.id, consentHolds: false, policy: AppleEventPolicy(), now: now + 20)
+    }
+    #expect(
+      try await fixture.told() == ["user.email_forwarding_changed 1", "user.consent_revoked 1"])
+    #expect(try await fixture.data("forwards_email") == ["false"])
+    #expect(try await fixture.mayContact() == [false, false])
+  }
+
+  @Test("an identity that is let go is told of", arguments: Backend.allCases)
+  func unlinked(backend: Backend) async throws {
+    let fixture = try await AccountFixture(backend)
+    try await fixture.subscribe(Self.url, [.userUnlinked])
+    let open = try await fixture.signIn(1, token: 1, 1).get()
+    let policy = SignInPolicy(identitiesPerTeam: 2)
+    _ = try await fixture.link(2, token: 2, 2, bearer: open.session.id, policy: policy).get()
+    let identity = try #require(try await fixture.users.user(open.user.id)?.identities.first)
+    #expect(
+      try await fixture.users.unlink(identity.id, of: open.user.id, by: .user, now: AccountFixture.now)
+        == .unlinked)
+    #expect(try await fixture.told() == ["user.unlinked 1"])
+    #expect(try await fixture.data("identity_id") == [identity.id.description])
+  }
+
   @Test("a refused step tells nothing", arguments: Backend.allCases)
   func refused(backend: Backend) async throws {
     let fixture = try await AccountFixture(backend)
@@ -91,6 +147,23 @@ extension AccountFixture {
     try await database.read {
       try $0.rows("select type, user_id from outgoing_events order by id") {
         "\($0.string(0)) \(UUID($0.string(1)).flatMap { id in (0..<10).first { Self.id($0) == id } } ?? -1)"
+      }
+    }
+  }
+
+  /// That member of each event's data, where it has it.
+  func data(_ name: String) async throws -> [String] {
+    try await database.read {
+      try $0.rows("select data from outgoing_events order by id") {
+        try JSONReader.read($0.bytes(0))[name].map { $0.string ?? $0.value.text }
+      }.compactMap(\.self)
+    }
+  }
+
+  func mayContact() async throws -> [Bool?] {
+    try await database.read {
+      try $0.rows("select contact from outgoing_events where contact is not null order by id") {
+        try JSONReader.read($0.bytes(0))["may_contact"]?.bool
       }
     }
   }
