@@ -154,7 +154,8 @@ actor ProviderCall {
   private func begin(_ head: HTTPResponse, length: Int?) -> HTTPResponse {
     guard !state.isOver else { return head }
     var response = head
-    response.body = HTTPBody(stream: AnswerBody(self), length: length)
+    // What is taken out on the way makes it shorter than the provider said.
+    response.body = HTTPBody(stream: AnswerBody(self), length: call.hidesUsage ? nil : length)
     return response
   }
 

@@ -207,6 +207,27 @@ struct OpenAIRouteTests {
     #expect(try await unknown.json["error"]?["code"]?.string == "invalid_session")
   }
 
+  @Test("a stream whose length the provider said is as long as what is left of it")
+  func saidLength() async throws {
+    let usage = #"data: {"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":2}}"#
+    let server = try await WholeServer({
+      var provider = Configuration.OpenAI(apiKey: Secret(OpenAIServer.key))
+      provider.models = ["gpt-4.1-mini"]
+      $0.openAI = provider
+    }) { _ in
+      HTTPResponse(
+        status: 200, fields: ["content-type": "text/event-stream"],
+        body: HTTPBody("data: {\"choices\":[]}\n\n\(usage)\n\ndata: [DONE]\n\n"))
+    }
+    let phone = try await server.phone()
+    let response = try await server.send(try await phone.sign(OpenAIServer.question("x", stream: true)))
+    let said = response.body.length
+    let (text, whole) = try await OpenAIServer.read(response)
+    #expect(whole && text == "data: {\"choices\":[]}\n\ndata: [DONE]\n\n")
+    #expect(said == nil || said == text.utf8.count)
+    #expect(try await server.usage().first?.cost == 3 * 400_000 + 2 * 1_600_000)
+  }
+
   @Test("one provider's failures close that provider alone")
   func health() async throws {
     let scene = try await OpenAIServer()
