@@ -8,16 +8,12 @@ public struct Registration: Sendable, Equatable {
   public var attestation: [UInt8]
   /// The challenge as it was issued.
   public var challenge: String
-  /// A fresh token of DeviceCheck, base64, for servers that ask about devices; nil where the app sends none, which no
-  /// server minds.
-  public var deviceToken: String?
 
   /// A registration.
-  public init(keyID: [UInt8], attestation: [UInt8], challenge: String, deviceToken: String? = nil) {
+  public init(keyID: [UInt8], attestation: [UInt8], challenge: String) {
     self.keyID = keyID
     self.attestation = attestation
     self.challenge = challenge
-    self.deviceToken = deviceToken
   }
 
   /// Reads a body, base64 in any spelling; nil when it is no such request.
@@ -26,19 +22,15 @@ public struct Registration: Sendable, Equatable {
       let attestation = node["attestation"]?.string.flatMap(Base64.decode),
       let challenge = node["challenge"]?.string
     else { return nil }
-    self.init(
-      keyID: keyID, attestation: attestation, challenge: challenge,
-      deviceToken: node["device_token"]?.string)
+    self.init(keyID: keyID, attestation: attestation, challenge: challenge)
   }
 
   /// The body.
   public var json: JSONValue {
-    var members: [(String, JSONValue)] = [
-      ("key_id", .string(Base64.encode(keyID))), ("attestation", .string(Base64.encode(attestation))),
-      ("challenge", .string(challenge)),
+    [
+      "key_id": .string(Base64.encode(keyID)), "attestation": .string(Base64.encode(attestation)),
+      "challenge": .string(challenge),
     ]
-    if let deviceToken { members.append(("device_token", .string(deviceToken))) }
-    return .object(members)
   }
 }
 

@@ -47,10 +47,7 @@ extension BramleyClient {
       registration.pending = nil
       throw BramleyError(.attestationFailed)
     }
-    // Fresh each time: it holds for less than a minute.
-    let deviceToken = options.sendsDeviceToken ? await self.attestation.deviceToken() : nil
-    let body = Registration(
-      keyID: octets, attestation: attestation, challenge: pending.challenge.text, deviceToken: deviceToken)
+    let body = Registration(keyID: octets, attestation: attestation, challenge: pending.challenge.text)
     let request = HTTPRequest(
       method: .post, target: AttestTargets.keys, fields: ["content-type": "application/json"],
       body: HTTPBody(body.json.bytes))

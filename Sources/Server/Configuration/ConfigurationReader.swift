@@ -11,9 +11,7 @@ extension Configuration {
 
     fileprivate func minds(_ mistake: ConfigurationMistake) -> Bool {
       let section = mistake.path.prefix { $0 != "." }
-      return self == .server
-        || !mistake.path.hasPrefix("attest.apple_key")
-          && !["auth", "providers", "functions", "events", "hooks"].contains(section)
+      return self == .server || !["auth", "providers", "functions", "events", "hooks"].contains(section)
     }
   }
 
