@@ -1,5 +1,6 @@
 import AppAttest
 import Cryptography
+import HTTPMessages
 
 // What a stranger can send in place of a device's artefacts. Besides the sanitizers' findings each target
 // fails when something is accepted: nobody but Apple can sign what these verifiers take.
@@ -39,6 +40,18 @@ func fuzzReceipt(_ bytes: [UInt8]) {
     let verified = try? ReceiptVerifier().verify(
       bytes, kind: kind, key: deviceKey, clientDataHash: hash, now: 1_800_000_000, maximumAge: nil)
     precondition(verified == nil, "a forged receipt is taken")
+  }
+  // Apple's answers, as whoever stands in Apple's place could write them.
+  let stored = StoredReceipt(id: 1, key: deviceKey, receipt: bytes, fetchedAt: nil, failures: 0)
+  let exchange = ReceiptExchange(verifier: ReceiptVerifier())
+  for status in [200, 400, 429] {
+    let fresh = try? exchange.judge(stored, status: status, fields: [:], body: bytes, now: 1_800_000_000)
+    precondition(fresh == nil, "a forged answer is taken")
+  }
+  _ = try? DeviceCheckAnswer.bits(status: 200, body: bytes)
+  _ = try? DeviceCheckAnswer.bits(status: 400, body: bytes)
+  if let text = String(validating: bytes, as: UTF8.self), DeviceCheck.isToken(text) {
+    precondition(text.utf8.count <= DeviceCheck.maximumTokenLength)
   }
 }
 

@@ -26,6 +26,9 @@ public actor BramleyClient: HTTPHandler {
     public var registrationCoolDown: Int64 = 600
     /// Whether plain http is taken for other hosts than this machine.
     public var allowsPlainHTTP = false
+    /// Whether a registration carries a token of DeviceCheck, by which a server that is configured for it learns
+    /// whether this device registered before its app was installed anew.
+    public var sendsDeviceToken = false
     #if DEBUG
       /// Sent in place of an attestation, for Xcode's simulator: `bramley keys debug create` makes one. It does
       /// not exist in release builds, so that no token gets into one (RULES §6.5).

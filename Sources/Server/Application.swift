@@ -45,6 +45,7 @@ struct Application {
     let admitter = Admitter(
       environment: environment, plan: ChargePlan(configuration: configuration, zone: zone),
       expectation: attest.expectation, keys: keys, owed: owed, metrics: metrics, log: log)
+    let devices = AppleDevices(environment)
     let live = LiveReservations(environment.ledger)
     let hour: Int64 = 3_600_000_000_000
     var accounts: AccountService?
@@ -65,6 +66,7 @@ struct Application {
         environment: environment, challenges: challenges, keys: keys, check: RegistrationCheck(attest),
         limiter: AddressLimiter(
           requests: attest.registrationsPerHour, per: hour, siteFactor: configuration.ipv6SiteFactor),
+        deviceChecker: DeviceChecker(devices, attest, metrics: metrics, log: log),
         metrics: metrics, log: log),
       ProbeRoute(
         proxies: configuration.trustedProxies,
@@ -105,5 +107,6 @@ struct Application {
         environment: environment, challenges: challenges, live: live, owed: owed, metrics: metrics, log: log
       ).all + (desk.map { FalJobs(desk: $0).all } ?? [])
       + (accounts.map { AccountJobs(service: $0).all } ?? []) + (events?.all ?? [])
+      + (devices.map { DeviceJobs(apple: $0, attest: attest, metrics: metrics, log: log).all } ?? [])
   }
 }

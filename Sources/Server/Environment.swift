@@ -34,6 +34,8 @@ package final class Environment: Sendable {
   package let debugTokens: any DebugTokenStore
   /// Calls that providers' queues have; nil where no queue is offered.
   package let queuedCalls: (any QueuedCallStore)?
+  /// What is needed to ask Apple about devices; nil where it is not asked.
+  package let devices: DeviceEnvironment?
   /// What accounts need; nil where there are none.
   package let accounts: AccountEnvironment?
   /// Events on their way to the app's backend; nil where none are sent.
@@ -55,7 +57,8 @@ package final class Environment: Sendable {
     droppedLogLines: @escaping @Sendable () -> Int = { 0 },
     log: @escaping @Sendable (String) -> Void, zone: [UInt8], keys: any DeviceKeyStore,
     ledger: any AdmissionLedger, debugTokens: any DebugTokenStore,
-    queuedCalls: (any QueuedCallStore)? = nil, accounts: AccountEnvironment? = nil,
+    queuedCalls: (any QueuedCallStore)? = nil, devices: DeviceEnvironment? = nil,
+    accounts: AccountEnvironment? = nil,
     isReady: @escaping @Sendable () async -> Bool, upstream: any HTTPHandler,
     outside: OutsideNetwork = .none, events: (any EventOutbox)? = nil
   ) {
@@ -73,6 +76,7 @@ package final class Environment: Sendable {
     self.ledger = ledger
     self.debugTokens = debugTokens
     self.queuedCalls = queuedCalls
+    self.devices = devices
     self.accounts = accounts
     self.isReady = isReady
     self.upstream = upstream

@@ -116,7 +116,8 @@ struct SimulatedAttestationTests {
     let key = try P256.PrivateKey()
     let other = SimulatedApp(id: "TEAM123456.com.example.other", distribution: .appStore)
     var draft = AttestationDraft(
-      app: other, system: .iOS26, point: key.point, clientDataHash: hash, issuedAt: Self.now, risk: 1)
+      app: other, system: .iOS26, point: key.point, clientDataHash: hash, issuedAt: Self.now, risk: 1,
+      device: [UInt8](repeating: 1, count: 16))
     draft.data.relyingParty = SHA256.hash("TEAM123456.com.example.app")
     let device = try SimulatedDevice(authority: authority, app: other) { Self.now }
     let keyID = Base64.encode(SHA256.hash(key.point))

@@ -87,7 +87,7 @@ struct AdminTests {
     }
     #expect(
       await list("live")
-        == "\(key)\tlive\t2027-01-15T08:00:00Z\tABCDE12345.com.example.app\tproduction\t26.3\n")
+        == "\(key)\tlive\t2027-01-15T08:00:00Z\tABCDE12345.com.example.app\tproduction\t26.3\t\t\t\n")
     #expect(await bramley("admin", "keys", "ban", key).code == .success)
     #expect(await list("live").isEmpty)
     #expect(await list("banned").hasPrefix("\(key)\tbanned"))

@@ -25,11 +25,12 @@ package enum ReceiptRefusal: Error, Equatable, Sendable {
   /// What came is not newer than what was sent.
   case notNewer
 
-  /// Whether the others that wait would fare no better: then nobody is asked for a while.
-  package var concernsAll: Bool {
+  /// Whether it says nothing of this receipt, so that others would fare no better.
+  package var isOfAll: Bool {
     switch self {
-    case .credentials, .tooMany, .retryable, .noAnswer: true
-    case .tooEarly, .otherEnvironment, .notTaken, .unknownKey, .invalid, .notNewer: false
+    case .credentials, .tooMany: true
+    case .retryable, .noAnswer, .tooEarly, .otherEnvironment, .notTaken, .unknownKey, .invalid, .notNewer:
+      false
     }
   }
 

@@ -76,9 +76,9 @@ package protocol ReceiptStore: Sendable {
   /// Keeps a new receipt in the place of the one that it was exchanged for, and its risk metric with the key. False,
   /// and nothing happens, where another one stands there by now.
   func keep(_ refreshed: RefreshedReceipt, for old: StoredReceipt, now: Int64) async throws -> Bool
-  /// Notes that nothing came of an exchange, and when to try again; nil for never. Nothing happens where another
-  /// receipt stands there by now.
-  func putOff(_ receipt: StoredReceipt, to nextRefresh: Int64?) async throws
+  /// Notes that nothing came of an exchange, how often by now in a row, and when to try again; nil for never. Nothing
+  /// happens where another receipt stands there by now.
+  func putOff(_ receipt: StoredReceipt, to nextRefresh: Int64?, failures: Int64) async throws
   /// No node asks Apple before then; a pause that ends later stays.
   func pause(until: Int64, now: Int64) async throws
   /// Keeps what DeviceCheck said of a key's device. Nothing happens where the key is gone.

@@ -41,10 +41,11 @@ package struct RefreshSchedule: Sendable, Equatable {
   private static func bounded(_ wanted: Int64, _ receipt: Receipt, now: Int64, random: UInt64) -> Int64? {
     let expiration = receipt.expiration ?? receipt.creation.plus(90 * day)
     guard now < expiration else { return nil }
-    // The last day is for what comes between.
-    let latest = max(now, expiration.plus(-day))
+    // The last day is for what comes between. Within it the wait is as long as anywhere: never none.
+    let latest = expiration.plus(-day)
+    let early = wanted > latest && latest > now.plus(hour) ? latest : wanted
     let earliest = receipt.notBefore.map { $0.plus(Int64(random % 600)) } ?? .min
-    let next = max(min(wanted, latest), earliest)
+    let next = max(early, earliest)
     return next < expiration ? min(next, now.plus(horizon)) : nil
   }
 }

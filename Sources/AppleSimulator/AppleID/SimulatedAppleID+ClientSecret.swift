@@ -6,7 +6,7 @@ extension SimulatedAppleID {
   /// A new key of a team for client secrets, as a developer downloads it.
   public func makeKey(team teamID: String) throws(SimulatorError) -> SimulatedTeamKey {
     guard let key = try? P256.PrivateKey(), let pem = try? key.pem else { throw .cryptography }
-    let keyID = AppleIDSpelling.letters(SHA256.hash(key.point), count: 10).uppercased()
+    let keyID = SimulatedTeamKey.keyID(of: key)
     ledger.teamKeys.append(.init(teamID: teamID, keyID: keyID, key: key))
     return SimulatedTeamKey(teamID: teamID, keyID: keyID, p8: pem)
   }

@@ -35,7 +35,8 @@ extension SimulatedAppleKey: CustomStringConvertible, CustomReflectable {
   public var customMirror: Mirror { Mirror(self, children: ["kid": kid]) }
 }
 
-/// What a developer downloads once from the simulated Apple: the key that client secrets are signed with.
+/// What a developer downloads once from the simulated Apple: the key that client secrets, and tokens for the services
+/// for devices, are signed with.
 public struct SimulatedTeamKey: Sendable {
   /// The team.
   public let teamID: String
@@ -43,6 +44,23 @@ public struct SimulatedTeamKey: Sendable {
   public let keyID: String
   /// The text of `AuthKey_….p8`: a secret.
   public let p8: String
+
+  /// A fresh key of a team, for ``SimulatedDeviceServices``; ``SimulatedAppleID/makeKey(team:)`` makes those that a
+  /// simulated Apple ID knows.
+  public init(team teamID: String) throws(SimulatorError) {
+    guard let key = try? P256.PrivateKey(), let pem = try? key.pem else { throw .cryptography }
+    self.init(teamID: teamID, keyID: Self.keyID(of: key), p8: pem)
+  }
+
+  init(teamID: String, keyID: String, p8: String) {
+    self.teamID = teamID
+    self.keyID = keyID
+    self.p8 = p8
+  }
+
+  static func keyID(of key: P256.PrivateKey) -> String {
+    AppleIDSpelling.letters(SHA256.hash(key.point), count: 10).uppercased()
+  }
 }
 
 /// How Apple spells what it makes up.

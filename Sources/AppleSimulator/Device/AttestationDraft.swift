@@ -20,6 +20,8 @@ struct AttestationDraft {
   var leafLife: Int64 = 2 * 86_400
   /// The number of keys that this device attested for this app in 30 days, this one included.
   var risk: Int
+  /// Which device it is, 16 octets.
+  var device: [UInt8]
   /// Mixed into the nonce: something other than nothing makes it wrong.
   var nonceSuffix: [UInt8] = []
   /// Whether the receipt's signature holds.
@@ -27,7 +29,7 @@ struct AttestationDraft {
 
   init(
     app: SimulatedApp, system: SimulatedSystem, point: [UInt8], clientDataHash: [UInt8], issuedAt: Int64,
-    risk: Int
+    risk: Int, device: [UInt8]
   ) {
     self.app = app
     self.system = system
@@ -35,6 +37,7 @@ struct AttestationDraft {
     self.clientDataHash = clientDataHash
     self.issuedAt = issuedAt
     self.risk = risk
+    self.device = device
     data = AuthenticatorData(app, system, counter: 0)
     environment = AuthenticatorData.environment(app)
     credential = SHA256.hash(point)
@@ -47,7 +50,8 @@ struct AttestationDraft {
     let leaf = try certificate(nonce: SHA256.hash(data + clientDataHash + nonceSuffix), authority)
     let receipt = SimulatedReceipt(
       appID: app.id, certificate: leaf, clientDataHash: clientDataHash,
-      token: SimulatedReceipt.token(risk: risk), isProduction: app.distribution != .development,
+      token: SimulatedReceipt.token(device: device, risk: risk),
+      isProduction: app.distribution != .development,
       createdAt: issuedAt, risk: risk)
     var container = try receipt.container(authority, type: .attest)
     // The last six octets are the ends of the indefinite lengths; before them stands the signature.

@@ -14,13 +14,17 @@ struct SimulatedKey {
   var id: [UInt8] { SHA256.hash(key.point) }
 }
 
-/// The keys of a device, as they are kept between runs.
-enum DeviceState {
+/// A device with its keys, as they are kept between runs.
+struct DeviceState {
+  /// 16 octets.
+  var deviceID: [UInt8]
+  var keys: [SimulatedKey]
+
   private static let kind = "bramley-simulated-device-1"
 
-  static func write(_ keys: [SimulatedKey]) throws(SimulatorError) -> [UInt8] {
+  static func write(_ device: DeviceState) throws(SimulatorError) -> [UInt8] {
     var entries: [JSONValue] = []
-    for key in keys {
+    for key in device.keys {
       guard let scalar = try? key.key.scalar else { throw .cryptography }
       entries.append([
         "scalar": .string(Base64.encode(scalar)), "counter": .integer(key.counter),
@@ -28,11 +32,13 @@ enum DeviceState {
         "attested_at": .integer(key.attestedAt),
       ])
     }
-    let value: JSONValue = ["kind": .string(kind), "keys": .array(entries)]
+    let value: JSONValue = [
+      "kind": .string(kind), "device": .string(Base64.encode(device.deviceID)), "keys": .array(entries),
+    ]
     return Array((value.prettyText + "\n").utf8)
   }
 
-  static func read(_ bytes: [UInt8]) throws(SimulatorError) -> [SimulatedKey] {
+  static func read(_ bytes: [UInt8]) throws(SimulatorError) -> DeviceState {
     guard let node = try? JSONReader.read(bytes), node["kind"]?.string == kind,
       let entries = node["keys"]?.elements
     else { throw .malformedState }
@@ -46,6 +52,9 @@ enum DeviceState {
       let hash = entry["attested_hash"]?.string.flatMap(Base64.decode)
       keys.append(SimulatedKey(key: key, attestedHash: hash, attestedAt: attestedAt, counter: counter))
     }
-    return keys
+    // Those of before were no device of their own yet.
+    let deviceID = node["device"]?.string.flatMap(Base64.decode) ?? SecureRandom.bytes(16)
+    guard deviceID.count == 16 else { throw .malformedState }
+    return DeviceState(deviceID: deviceID, keys: keys)
   }
 }

@@ -22,6 +22,8 @@ public actor SimulatedDevice: AppAttestService {
 
   private let authority: SimulatedAppleCA
   private let now: @Sendable () -> Int64
+  /// Which device it is, 16 octets, whatever is installed anew there. No app is told.
+  public nonisolated let deviceID: [UInt8]
   private var keys: [SimulatedKey]
   private var failures: [Operation: (error: AppAttestError, times: Int)] = [:]
   private var supported = true
@@ -42,12 +44,16 @@ public actor SimulatedDevice: AppAttestService {
     self.app = app
     self.system = system
     self.now = now
-    keys = if let state { try DeviceState.read(state) } else { [] }
+    let kept = try state.map { (state) throws(SimulatorError) in try DeviceState.read(state) }
+    deviceID = kept?.deviceID ?? SecureRandom.bytes(16)
+    keys = kept?.keys ?? []
   }
 
   /// Its keys with their counters: secrets, to be kept in a file that only its owner can read. Keep it after
   /// every assertion, else a counter comes again.
-  public var state: [UInt8] { get throws(SimulatorError) { try DeviceState.write(keys) } }
+  public var state: [UInt8] {
+    get throws(SimulatorError) { try DeviceState.write(DeviceState(deviceID: deviceID, keys: keys)) }
+  }
 
   /// True, unless ``setSupported(_:)`` said otherwise.
   public var isSupported: Bool { supported }
@@ -113,6 +119,14 @@ public actor SimulatedDevice: AppAttestService {
     ])
   }
 
+  /// A token of DeviceCheck, base64: names the device to the simulated Apple for a minute.
+  public func deviceToken() async -> String? {
+    guard supported else { return nil }
+    let isProduction = app.distribution != .development
+    return try? SimulatedDeviceToken(device: deviceID, isProduction: isProduction, issuedAt: now())
+      .text(authority)
+  }
+
   /// SHA-256.
   public nonisolated func sha256(_ bytes: [UInt8]) -> [UInt8] { SHA256.hash(bytes) }
 
@@ -121,7 +135,7 @@ public actor SimulatedDevice: AppAttestService {
     let recent = keys.filter { $0.attestedHash != nil && $0.attestedAt > time - 30 * 86_400 }
     var draft = AttestationDraft(
       app: app, system: system, point: key.key.point, clientDataHash: key.attestedHash ?? [],
-      issuedAt: time, risk: recent.count)
+      issuedAt: time, risk: recent.count, device: deviceID)
     if let flaw {
       guard let foreign = try? P256.PrivateKey() else { throw .unknownSystemFailure }
       flaw.apply(to: &draft, foreignPoint: foreign.point)

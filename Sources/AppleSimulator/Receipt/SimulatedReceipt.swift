@@ -23,11 +23,15 @@ struct SimulatedReceipt {
 
   private static let day: Int64 = 86_400
 
-  /// An opaque text, as field 5 is; here it carries the device's number of attested keys to the service.
-  static func token(risk: Int) -> String {
+  /// An opaque text, as field 5 is; here it carries the device and its number of attested keys to the service.
+  static func token(device: [UInt8], risk: Int) -> String {
     let count = UInt16(clamping: risk)
     return Base64.encode(
-      SecureRandom.bytes(46) + [UInt8(count >> 8), UInt8(truncatingIfNeeded: count)])
+      device + SecureRandom.bytes(30) + [UInt8(count >> 8), UInt8(truncatingIfNeeded: count)])
+  }
+
+  static func device(ofToken token: String) -> [UInt8] {
+    Array((Base64.decode(token) ?? []).prefix(16))
   }
 
   static func risk(ofToken token: String) -> Int {

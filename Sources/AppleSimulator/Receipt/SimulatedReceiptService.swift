@@ -9,6 +9,7 @@ public struct SimulatedReceiptService: HTTPHandler {
   private let authority: SimulatedAppleCA
   private let isProduction: Bool
   private let now: @Sendable () -> Int64
+  private let risk: @Sendable (_ device: [UInt8]) -> Int?
 
   /// The service of one environment.
   ///
@@ -17,6 +18,15 @@ public struct SimulatedReceiptService: HTTPHandler {
   ///   - isProduction: `data.appattest.apple.com`, else `data-development.appattest.apple.com`.
   ///   - now: seconds since 1970.
   public init(authority: SimulatedAppleCA, isProduction: Bool, now: @escaping @Sendable () -> Int64) {
+    self.init(authority: authority, isProduction: isProduction, now: now, risk: { _ in nil })
+  }
+
+  /// - Parameter risk: the metric of a device, where it is not the number of its keys.
+  init(
+    authority: SimulatedAppleCA, isProduction: Bool, now: @escaping @Sendable () -> Int64,
+    risk: @escaping @Sendable (_ device: [UInt8]) -> Int?
+  ) {
+    self.risk = risk
     self.authority = authority
     self.isProduction = isProduction
     self.now = now
@@ -45,6 +55,7 @@ public struct SimulatedReceiptService: HTTPHandler {
     guard time < old.expiration else { return HTTPResponse(status: 404) }
     var fresh = old.receipt
     fresh.createdAt = time
+    if let risk = risk(SimulatedReceipt.device(ofToken: fresh.token)) { fresh.risk = risk }
     return HTTPResponse(
       status: 200, body: HTTPBody(Base64.encode(try fresh.container(authority, type: .receipt))))
   }

@@ -13,6 +13,14 @@ public protocol AppAttestService: Sendable {
   func generateAssertion(_ keyID: String, clientDataHash: [UInt8]) async throws(AppAttestError) -> [UInt8]
   /// SHA-256 (FIPS 180-4), 32 octets: this target has no cryptography of its own.
   func sha256(_ bytes: [UInt8]) -> [UInt8]
+  /// A fresh token of DeviceCheck's `DCDevice`, base64, for a registration; nil where there is none, which is no
+  /// error: servers take it as a signal alone.
+  func deviceToken() async -> String?
+}
+
+extension AppAttestService {
+  /// None.
+  public func deviceToken() async -> String? { nil }
 }
 
 /// Why the device refused: the codes of DeviceCheck's `DCError`.

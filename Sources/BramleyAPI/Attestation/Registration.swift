@@ -8,12 +8,16 @@ public struct Registration: Sendable, Equatable {
   public var attestation: [UInt8]
   /// The challenge as it was issued.
   public var challenge: String
+  /// A fresh token of DeviceCheck, base64, for servers that ask about devices; nil where the app sends none, which no
+  /// server minds.
+  public var deviceToken: String?
 
   /// A registration.
-  public init(keyID: [UInt8], attestation: [UInt8], challenge: String) {
+  public init(keyID: [UInt8], attestation: [UInt8], challenge: String, deviceToken: String? = nil) {
     self.keyID = keyID
     self.attestation = attestation
     self.challenge = challenge
+    self.deviceToken = deviceToken
   }
 
   /// Reads a body, base64 in any spelling; nil when it is no such request.
@@ -22,15 +26,19 @@ public struct Registration: Sendable, Equatable {
       let attestation = node["attestation"]?.string.flatMap(Base64.decode),
       let challenge = node["challenge"]?.string
     else { return nil }
-    self.init(keyID: keyID, attestation: attestation, challenge: challenge)
+    self.init(
+      keyID: keyID, attestation: attestation, challenge: challenge,
+      deviceToken: node["device_token"]?.string)
   }
 
   /// The body.
   public var json: JSONValue {
-    [
-      "key_id": .string(Base64.encode(keyID)), "attestation": .string(Base64.encode(attestation)),
-      "challenge": .string(challenge),
+    var members: [(String, JSONValue)] = [
+      ("key_id", .string(Base64.encode(keyID))), ("attestation", .string(Base64.encode(attestation))),
+      ("challenge", .string(challenge)),
     ]
+    if let deviceToken { members.append(("device_token", .string(deviceToken))) }
+    return .object(members)
   }
 }
 

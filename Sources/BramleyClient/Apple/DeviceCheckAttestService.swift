@@ -4,7 +4,7 @@
   import DeviceCheck
   import Foundation
 
-  /// This device: DeviceCheck's `DCAppAttestService`, and CryptoKit's SHA-256.
+  /// This device: DeviceCheck's `DCAppAttestService` and `DCDevice`, and CryptoKit's SHA-256.
   public struct DeviceCheckAttestService: AppAttestService {
     /// The service of this process.
     public init() {}
@@ -39,6 +39,12 @@
       } catch {
         throw AppAttestError(error)
       }
+    }
+
+    /// A token of `DCDevice`; nil where there is none, whatever the reason.
+    public func deviceToken() async -> String? {
+      guard DCDevice.current.isSupported else { return nil }
+      return (try? await DCDevice.current.generateToken())?.base64EncodedString()
     }
 
     /// SHA-256.

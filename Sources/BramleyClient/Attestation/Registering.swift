@@ -47,7 +47,10 @@ extension BramleyClient {
       registration.pending = nil
       throw BramleyError(.attestationFailed)
     }
-    let body = Registration(keyID: octets, attestation: attestation, challenge: pending.challenge.text)
+    // Fresh each time: it holds for less than a minute.
+    let deviceToken = options.sendsDeviceToken ? await self.attestation.deviceToken() : nil
+    let body = Registration(
+      keyID: octets, attestation: attestation, challenge: pending.challenge.text, deviceToken: deviceToken)
     let request = HTTPRequest(
       method: .post, target: AttestTargets.keys, fields: ["content-type": "application/json"],
       body: HTTPBody(body.json.bytes))

@@ -26,6 +26,7 @@ extension Configuration {
     }
     let trust = section.section("trust")
     if trust.isPresent { out.simulatorRoot = simulatorRoot(trust, whole.deployment) }
+    devices(section, &out)
     let extensions = section.section("extensions")
     if let entry = extensions.entry("categories") {
       out.validationCategories = Set((entry.list() ?? []).compactMap { $0.integer(0...255).map(UInt32.init) })

@@ -126,7 +126,7 @@ extension Configuration {
     out.privateKey = privateKey
     let reading = section.reading
     for (entry, name) in [(team, "team_id"), (key, "key_id")] {
-      guard let entry, let text = entry.string(), !isIdentifier(text) else { continue }
+      guard let entry, let text = entry.string(), !isAppleIdentifier(text) else { continue }
       reading.mistake(
         entry, "this is none of Apple's ids", "write the 10 letters and digits of \(name) from Apple's portal"
       )
@@ -178,7 +178,7 @@ extension Configuration {
   }
 
   /// Team ids and key ids.
-  private static func isIdentifier(_ text: String) -> Bool {
+  static func isAppleIdentifier(_ text: String) -> Bool {
     text.utf8.count == 10
       && text.utf8.allSatisfy {
         (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0)

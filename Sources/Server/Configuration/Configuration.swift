@@ -118,6 +118,11 @@ extension Configuration {
     /// RULES §1.5; 0 is strict.
     package var counterWindow = 128
     package var simulatorRoot: SimulatorRoot?
+    /// nil: Apple is asked nothing about devices.
+    package var appleKey: AppleKey?
+    package var receipts = Receipts()
+    /// Whether registrations ask DeviceCheck about the device, where the app sends a token.
+    package var deviceCheck = false
     /// How old an attestation's receipt may be at registration, seconds.
     package var receiptMaximumAge: Int64 = 300
     /// How long a session token lives, seconds, 600 at most (RULES §1.8).

@@ -11,7 +11,9 @@ extension Configuration {
 
     fileprivate func minds(_ mistake: ConfigurationMistake) -> Bool {
       let section = mistake.path.prefix { $0 != "." }
-      return self == .server || !["auth", "providers", "functions", "events", "hooks"].contains(section)
+      return self == .server
+        || !mistake.path.hasPrefix("attest.apple_key")
+          && !["auth", "providers", "functions", "events", "hooks"].contains(section)
     }
   }
 

@@ -1,4 +1,5 @@
 import Accounts
+import AppAttest
 import BramleyAPI
 
 /// What an operator watches, in Prometheus text (exposition format 0.0.4) at `/metrics`.
@@ -69,6 +70,11 @@ package final class Metrics: Sendable {
   /// estimate, or with nothing.
   package let queuedCalls = CounterFamily(
     label: "outcome", values: ["submitted", "billed", "estimated", "released"])
+  /// What came of asking Apple for new receipts.
+  package let receipts = CounterFamily(
+    label: "outcome", values: ["refreshed", "replaced"] + ReceiptRefusal.names)
+  /// What came of asking DeviceCheck about devices that register.
+  package let deviceChecks = CounterFamily(label: "outcome", values: DeviceCheckOutcome.names)
   /// Reservations that the sweep had to settle.
   package let swept = Counter()
 
@@ -97,6 +103,8 @@ package final class Metrics: Sendable {
     family("bramley_events_total", "Attempts to send an event.", events)
     family("bramley_deletions_total", "Deletions of accounts and what came of them.", deletions)
     family("bramley_queued_calls_total", "Calls of providers' queues by what became of them.", queuedCalls)
+    family("bramley_receipt_exchanges_total", "Exchanges of App Attest receipts at Apple.", receipts)
+    family("bramley_device_checks_total", "Registrations that asked DeviceCheck.", deviceChecks)
     single("bramley_streams", "Answers being streamed.", streams.value, type: "gauge")
     single("bramley_counter_out_of_order_total", "Assertions that overtook each other.", outOfOrder.value)
     single("bramley_cost_microdollars_total", "Money settled.", microDollars.value)

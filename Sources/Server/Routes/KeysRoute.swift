@@ -5,7 +5,7 @@ import HTTPMessages
 
 /// `POST /attest/v1/keys`: registers a key by its attestation.
 struct KeysRoute: Endpoint {
-  /// An attestation of 16 KiB and the rest in base64.
+  /// An attestation of 16 KiB, a token of DeviceCheck and the rest in base64.
   static let bodyLimit = 32_768
 
   let method = HTTPMethod.post
@@ -15,6 +15,7 @@ struct KeysRoute: Endpoint {
   let keys: KeyCache
   let check: RegistrationCheck
   let limiter: AddressLimiter
+  let deviceChecker: DeviceChecker?
   let metrics: Metrics
   let log: ApplicationLog
 
@@ -37,12 +38,14 @@ struct KeysRoute: Endpoint {
     }
     switch verdict {
     case .refused(let failure): throw failure
-    case .verified(let key, let receipt): return try await register(key, receipt, challenge, &exchange)
+    case .verified(let key, let receipt):
+      return try await register(key, receipt, challenge, registration.deviceToken, &exchange)
     }
   }
 
   private func register(
-    _ key: DeviceKey, _ receipt: [UInt8], _ challenge: Challenge, _ exchange: inout Exchange
+    _ key: DeviceKey, _ receipt: [UInt8], _ challenge: Challenge, _ deviceToken: String?,
+    _ exchange: inout Exchange
   ) async throws -> HTTPResponse {
     exchange.keyName = Hex.encode(key.keyID.prefix(6))
     let outcome: RegistrationOutcome
@@ -70,6 +73,9 @@ struct KeysRoute: Endpoint {
           ("app", .string(key.appID)), ("environment", .string(key.environment.rawValue)),
           ("os", .string(key.facts.osVersion ?? "")), ("address", .string(exchange.address)),
         ])
+      if let deviceChecker, let deviceToken {
+        environment.background { await deviceChecker.check(key, token: deviceToken) }
+      }
     }
     let next = try await challenges.mint(.request, now: exchange.startedAt)
     exchange.answerFields[AttestFields.nextChallenge] = Base64.encodeURL(next.bytes)

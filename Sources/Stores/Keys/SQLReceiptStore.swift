@@ -45,7 +45,8 @@ package struct SQLReceiptStore: ReceiptStore {
     try await database.write { transaction in
       let kept = try transaction.execute(
         """
-        update device_receipts set receipt = $3, received_at = $4, fetched_at = $4, next_refresh = $5, failures = 0
+        update device_receipts set receipt = $3, received_at = $4, fetched_at = $4, failures = 0,
+          next_refresh = \(Self.unlessEnded("$5"))
         where device = $1 and receipt = $2
         """,
         [
@@ -62,12 +63,14 @@ package struct SQLReceiptStore: ReceiptStore {
     }
   }
 
-  package func putOff(_ receipt: StoredReceipt, to nextRefresh: Int64?) async throws {
+  package func putOff(_ receipt: StoredReceipt, to nextRefresh: Int64?, failures: Int64) async throws {
     try await database.write { transaction in
       _ = try transaction.execute(
         """
-        update device_receipts set next_refresh = $3, failures = failures + 1 where device = $1 and receipt = $2
-        """, [.integer(receipt.id), .blob(receipt.receipt), SQLValue(nextRefresh)])
+        update device_receipts set next_refresh = \(Self.unlessEnded("$3")), failures = $4
+        where device = $1 and receipt = $2
+        """,
+        [.integer(receipt.id), .blob(receipt.receipt), SQLValue(nextRefresh), .integer(failures)])
     }
   }
 
@@ -90,6 +93,11 @@ package struct SQLReceiptStore: ReceiptStore {
         "update device_keys set device_bits = $2, known_device = $3 where key_id = $1",
         [.blob(keyID), SQLValue(bits), .integer(standing.isKnown ? 1 : 0)])
     }
+  }
+
+  /// A key that is revoked while Apple is asked is not asked about again.
+  private static func unlessEnded(_ time: String) -> String {
+    "case when next_refresh is null then null else cast(\(time) as integer) end"
   }
 
   /// Those that were never exchanged come first. Each kind has its index.

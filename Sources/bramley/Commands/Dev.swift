@@ -3,6 +3,7 @@ import AppleSimulator
 import Encodings
 import Server
 import SignInWithApple
+import Stores
 import System
 import Transport
 
@@ -61,6 +62,7 @@ struct Dev: Command {
     let appleID = try await StoredAppleID(
       in: data, callbacks: bases.audiences.map { $0 + "/auth/v1/callback" }, sleep: sleep)
     let providers = SimulatedProviders(sleep: sleep)
+    let devices = try DevelopmentDevices(authority, team: appleID.key)
     let parts = try await Compose(
       configuration(authority, appleID, providers), use: .simulation, loops: loops)
     let server = try Server(
@@ -68,8 +70,10 @@ struct Dev: Command {
         upstream: providers, apple: appleID.handler,
         appleService: AppleIDService(
           scheme: "http", authority: String(bases.own.dropFirst("http://".count)),
-          pathPrefix: StoredAppleID.path), files: providers.fal))
-    let live = try await LiveServer(server, parts, handler: appleID.beside(server.handler))
+          pathPrefix: StoredAppleID.path), files: providers.fal,
+        devices: devices.environment(SQLReceiptStore(parts.database))))
+    let live = try await LiveServer(
+      server, parts, handler: devices.beside(appleID.beside(server.handler)))
     tour(console, metrics: "http://\(live.adminListener.addresses[0])/metrics")
     try await live.run()
     return .success
@@ -88,6 +92,9 @@ struct Dev: Command {
       .init(appID: SimulatedApple.app.id, environments: [.development, .production])
     ]
     configuration.attest.simulatorRoot = .init(certificate: authority.root)
+    configuration.attest.appleKey = .init(
+      teamID: appleID.key.teamID, keyID: appleID.key.keyID, privateKey: Secret(appleID.key.p8))
+    configuration.attest.deviceCheck = true
     providers.configure(&configuration)
     configuration.auth = accounts(appleID)
     configuration.corsAllowsLoopback = true
@@ -149,6 +156,9 @@ struct Dev: Command {
 
         \(program) simulate apple settings revoke\(more)
             The user withdraws consent; Apple tells the server, which ends the sessions.
+
+        \(program) simulate risk 30\(more)
+            Apple's next receipt says that the phone has attested 30 keys in 30 days.
 
         curl \(base)/attest/v1/challenge
         curl \(metrics)

@@ -79,7 +79,8 @@ struct Compose: Sendable {
   /// - Parameter files: where the files of providers are; nil for the network.
   func environment(
     upstream: any HTTPHandler, apple: any HTTPHandler, appleService: AppleIDService = .apple,
-    files: (any HTTPHandler)? = nil
+    files: (any HTTPHandler)? = nil,
+    devices: DeviceEnvironment? = nil
   ) throws -> Environment {
     var outside = try outsideNetwork()
     if let files { outside.files = files }
@@ -105,6 +106,7 @@ struct Compose: Sendable {
       ledger: SQLAdmissionLedger(database),
       debugTokens: SQLDebugTokenStore(database),
       queuedCalls: SQLQueuedCallStore(database),
+      devices: devices ?? DeviceEnvironment(store: SQLReceiptStore(database), apple: apple),
       accounts: AccountEnvironment(
         store: SQLAccountStore(database), users: SQLUserStore(database),
         signingKeys: SQLSigningKeyStore(database), appleTokens: SQLAppleTokenStore(database),

@@ -22,6 +22,7 @@ struct SimulatedPhone: Sendable {
 
   let server: String
   let client: BramleyClient
+  let device: StoredDevice
   let loops: EventLoopGroup
   /// What it keeps of its user's session with the server.
   let session: StoredSession
@@ -40,13 +41,14 @@ struct SimulatedPhone: Sendable {
         return BaseURL(url).map { _ in url }
       } ?? Self.defaultServer
     let authority = try SimulatedApple.authority(in: data)
-    let device = try StoredDevice(named: name, in: data, authority: authority)
+    device = try StoredDevice(named: name, in: data, authority: authority)
     loops = try EventLoopGroup(loops: 1)
     transport = try HTTPClient(on: loops)
     session = StoredSession(device: name, server: server, in: data)
     var options = BramleyClient.Options()
     // A simulated attestation costs nothing.
     options.registrationCoolDown = 1
+    options.sendsDeviceToken = true
     options.allowsPlainHTTP = true
     client = try BramleyClient(
       baseURL: server, transport: transport, attestation: device,

@@ -44,6 +44,18 @@ actor StoredDevice: AppAttestService {
       }
   }
 
+  /// Which device it is, 16 octets.
+  nonisolated var deviceID: [UInt8] { device.deviceID }
+
+  /// Writes it down, so that it is the same phone the next time though it has no key yet.
+  func keep() async throws {
+    do throws(AppAttestError) { try await save() } catch {
+      throw CommandFailure(message: "cannot write \(path)")
+    }
+  }
+
+  func deviceToken() async -> String? { await device.deviceToken() }
+
   var isSupported: Bool { get async { await device.isSupported } }
 
   func generateKey() async throws(AppAttestError) -> String {

@@ -31,6 +31,11 @@ final class WholeServer: Sendable {
   let ledger: SQLAdmissionLedger
   let keys: SQLDeviceKeyStore
   let debugTokens: SQLDebugTokenStore
+  /// Apple's services for devices.
+  let devices: SimulatedDeviceServices
+  let teamKey: SimulatedTeamKey
+  /// What the server asked them.
+  let deviceRequests = Recorder<HTTPRequest>()
   let lines = Recorder<String>()
   let upstreamRequests = Recorder<HTTPRequest>()
   let background = BackgroundWork()
@@ -41,13 +46,17 @@ final class WholeServer: Sendable {
   ///   - apple: what stands in Apple's place; nil for nobody.
   ///   - outside: who answers webhooks, hooks and fetches; nil for nobody.
   ///   - owned: what capabilities keep for users.
+  ///   - devices: what stands in the place of Apple's services for devices; nil for the simulated ones.
+  ///   - teamKey: the key that those take.
   ///   - broken: the ledger answers nothing.
   init(
     _ change: (inout Configuration) -> Void = { _ in },
     upstream: (@Sendable (HTTPRequest) async throws -> HTTPResponse)? = nil,
     apple: (@Sendable (HTTPRequest) async throws -> HTTPResponse)? = nil,
     outside: (@Sendable (HTTPRequest) async throws -> HTTPResponse)? = nil,
-    owned: [any OwnedData] = [], broken: Bool = false
+    owned: [any OwnedData] = [],
+    devices: (@Sendable (HTTPRequest) async throws -> HTTPResponse)? = nil,
+    teamKey: SimulatedTeamKey? = nil, broken: Bool = false
   ) async throws {
     let clock = FixedClock(seconds: 1_796_040_000)
     self.clock = clock
@@ -64,6 +73,12 @@ final class WholeServer: Sendable {
     ledger = SQLAdmissionLedger(database)
     keys = SQLDeviceKeyStore(database)
     debugTokens = SQLDebugTokenStore(database)
+
+    let teamKey = try teamKey ?? SimulatedTeamKey(team: "TEAM123456")
+    self.teamKey = teamKey
+    let simulatedDevices = try SimulatedDeviceServices(
+      authority: authority, team: teamKey, now: { clock.seconds })
+    self.devices = simulatedDevices
 
     var configuration = Configuration()
     configuration.deployment = .production
@@ -85,6 +100,7 @@ final class WholeServer: Sendable {
     change(&configuration)
 
     let (lines, background, upstreamRequests) = (lines, background, upstreamRequests)
+    let deviceRequests = deviceRequests
     server = try Server(
       Environment(
         configuration: configuration, now: { clock.now }, uptime: { clock.now * 1_000_000 },
@@ -92,6 +108,13 @@ final class WholeServer: Sendable {
         log: { lines.append($0) }, zone: [], keys: keys,
         ledger: broken ? BrokenStore() : ledger, debugTokens: debugTokens,
         queuedCalls: SQLQueuedCallStore(database),
+        devices: DeviceEnvironment(
+          store: SQLReceiptStore(database),
+          apple: Handler { request in
+            deviceRequests.append(request)
+            if let devices { return try await devices(request) }
+            return try await simulatedDevices.respond(to: request)
+          }, services: AppleServices(below: .init(authority: "apple.example"))),
         accounts: AccountEnvironment(
           store: SQLAccountStore(database), users: SQLUserStore(database),
           signingKeys: SQLSigningKeyStore(database), appleTokens: SQLAppleTokenStore(database),
@@ -139,8 +162,10 @@ final class WholeServer: Sendable {
   }
 
   /// The SDK on a new phone.
-  func client() throws -> BramleyClient {
+  func client(_ change: (inout BramleyClient.Options) -> Void = { _ in }) throws -> BramleyClient {
     let clock = clock
+    var options = BramleyClient.Options()
+    change(&options)
     let device = try SimulatedDevice(authority: authority, app: Self.app, now: { clock.seconds })
     let server = server
     return try BramleyClient(
@@ -149,7 +174,7 @@ final class WholeServer: Sendable {
         var request = request
         request.peer = "192.0.2.7"
         return try await server.handler.respond(to: request)
-      }, attestation: device, storage: InMemoryKeyIDStorage(), now: { clock.seconds })
+      }, attestation: device, storage: InMemoryKeyIDStorage(), options: options, now: { clock.seconds })
   }
 
   /// What the ledger has booked, once all that runs in the background is done.

@@ -88,7 +88,7 @@ import Testing
     defer { withExtendedLifetime(fixture) {} }
     let due = try await store.due(demand(Self.epoch))
     let first = try #require(due.first { $0.key.keyID == StoreFixture.keyID(0) })
-    try await store.putOff(first, to: Self.epoch + 30)
+    try await store.putOff(first, to: Self.epoch + 30, failures: 1)
     #expect(try await column(fixture, "r.failures", 0) { $0.int64(0) } == 1)
     #expect(try await store.keep(refreshed(), for: first, now: Self.epoch + 40))
     #expect(try await metric(fixture, 0) == 3)
@@ -111,7 +111,7 @@ import Testing
     let first = try #require(try await store.due(demand(Self.epoch)).first)
     #expect(try await store.keep(refreshed(), for: first, now: Self.epoch))
     #expect(try await store.keep(refreshed([9], metric: 99), for: first, now: Self.epoch + 1) == false)
-    try await store.putOff(first, to: nil)
+    try await store.putOff(first, to: nil, failures: 1)
     #expect(try await metric(fixture, 0) == 3)
     #expect(try await store.due(demand(Self.epoch + Self.day)).count == 1)
   }

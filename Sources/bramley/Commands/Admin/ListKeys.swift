@@ -11,7 +11,9 @@ struct ListKeys: Command {
     ],
     discussion: """
       Each line has, parted by tabs: the key id, its status, when it was registered, the app, App
-      Attest's environment, and the version of the system where it is known.
+      Attest's environment, the version of the system where it is known, the risk metric of Apple's
+      newest receipt with the day when that came, and `new` or `known`: whether DeviceCheck had seen
+      the device register in the same month before.
       """)
 
   private static let page = 1_000
@@ -38,6 +40,9 @@ struct ListKeys: Command {
               Base64.encode(key.keyID), key.status.word,
               CivilTime(secondsSince1970: key.registeredAt).rfc3339,
               key.appID, key.environment, key.osVersion ?? "",
+              key.riskMetric.map { "\($0)" } ?? "",
+              key.receiptAt.map { String(CivilTime(secondsSince1970: $0).rfc3339.prefix(10)) } ?? "",
+              key.isKnownDevice.map { $0 ? "known" : "new" } ?? "",
             ].joined(separator: "\t"))
         }
         guard keys.count == Self.page, let id = keys.last?.id else { return }

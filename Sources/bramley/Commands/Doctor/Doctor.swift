@@ -17,7 +17,8 @@ struct Doctor: Command {
       Nothing is changed. Each of attest.audiences is asked how a request arrives, which shows proxies
       that rewrite paths, hold streams back or hide whose request it is. Each provider is asked without
       the key whether it answers, and what time it is: challenges and attestations depend on the clock.
-      Apple is asked for its keys, and with a code of nobody whether it takes our client secrets.
+      Apple is asked for its keys, with a code of nobody whether it takes our client secrets, and with a
+      token of no device whether it takes the key for DeviceCheck.
       The exit code is 0 only if nothing fails.
       """)
 
@@ -43,6 +44,7 @@ struct Doctor: Command {
       findings += await ProviderProbe.findings(name: provider.name, baseURL: provider.baseURL)
     }
     if let apple = configuration.auth?.apple, !offline { findings += try await Self.apple(apple, console) }
+    if !offline { findings.append(try await Self.devices(configuration.attest, console)) }
     findings.append(Self.descriptors(DescriptorLimit.current))
     if !offline { findings += try await Self.proxies(configuration, console) }
     if configuration.trustedProxies.isEmpty {
@@ -72,6 +74,15 @@ struct Doctor: Command {
     console.note("asking \(AppleIDService.apple.authority)")
     return await AppleProbe(client: try HTTPClient(on: loops), apple: apple, now: WallClock.seconds)
       .findings()
+  }
+
+  private static func devices(_ attest: Configuration.Attest, _ console: Console) async throws -> Finding {
+    let loops = try EventLoopGroup(loops: 1)
+    defer { loops.stop() }
+    if attest.appleKey != nil { console.note("asking Apple's DeviceCheck") }
+    return await DeviceProbe(
+      client: try HTTPClient(on: loops), attest: attest, now: WallClock.milliseconds
+    ).finding()
   }
 
   /// serve raises its own limit to the hard one.
