@@ -187,7 +187,11 @@ struct AccountDeletion: Sendable {
   private func rest(_ deletion: Deletion, _ reason: String?, _ ending: Ending?) async throws -> Ending {
     if deletion.state == .kept {
       note("kept", deletion)
-      return ending ?? .kept(deletion, retryAfter: nil)
+      switch ending {
+      case .kept(_, let retryAfter): return .kept(deletion, retryAfter: retryAfter)
+      case .going, nil: return .kept(deletion, retryAfter: nil)
+      case .blocked(let what): return .blocked(what)
+      }
     }
     guard deletion.isUnfinished else { return .going(deletion) }
     guard let reason else {
