@@ -51,6 +51,14 @@ package struct IPAddress: Sendable, Hashable {
     return countingName.prefix(12) + "/48"
   }
 
+  /// A counting name as others read addresses: that of an IPv6 /64 as its first address.
+  package static func text(ofCountingName name: String) -> String {
+    guard name.hasSuffix("/64"), name.utf8.count == 19 else { return name }
+    let digits = Array(name.utf8.prefix(16))
+    let groups = stride(from: 0, to: 16, by: 4).map { String(decoding: digits[$0..<$0 + 4], as: UTF8.self) }
+    return groups.joined(separator: ":") + "::"
+  }
+
   private static func four(_ text: some StringProtocol) -> [UInt8]? {
     var out: [UInt8] = []
     var octet = 0

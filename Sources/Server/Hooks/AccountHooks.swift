@@ -31,7 +31,7 @@ struct AccountHooks: Sendable {
     let payload: JSONValue = [
       "metadata": [
         "uuid": .string(id.description), "time": .time(environment.now()), "name": "before-user-created",
-        "ip_address": .string(address ?? ""),
+        "ip_address": .string(IPAddress.text(ofCountingName: address ?? "")),
       ],
       "user": user.json,
     ]

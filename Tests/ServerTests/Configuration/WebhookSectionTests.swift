@@ -1,5 +1,6 @@
 import Accounts
 import Encodings
+import Foundation
 import Testing
 
 @testable import Server
@@ -78,6 +79,23 @@ import Testing
     #expect(configuration.hooks.beforeUserCreated?.host == "a.example")
     #expect(configuration.hooks.beforeUserCreated?.secrets.count == 1)
     #expect(configuration.hooks.customAccessToken == nil)
+  }
+
+  @Test("the examples of docs/events.md are good")
+  func documented() throws {
+    let document = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent().appending(path: "docs/events.md")
+    let blocks = try String(contentsOf: document, encoding: .utf8).components(separatedBy: "```jsonc\n")
+      .dropFirst()
+      .compactMap { $0.components(separatedBy: "\n```").first }
+    #expect(blocks.count == 3)
+    let configuration = try Configuration.read(
+      ConfigurationSources(
+        text: Array("{ \(blocks.joined(separator: ",\n")) }".utf8),
+        variables: ["BRAMLEY_EVENTS_SECRET": Self.secret, "HOOK_SECRET": Self.secret],
+        zoneExists: { _ in true }))
+    #expect(configuration.eventEndpoints.count == 1 && configuration.allowedAddresses.count == 1)
+    #expect(configuration.hooks.beforeUserCreated != nil && configuration.hooks.customAccessToken != nil)
   }
 
   @Test("commands on the database need none of the secrets")

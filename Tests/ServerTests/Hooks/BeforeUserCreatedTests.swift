@@ -100,6 +100,17 @@ import Testing
     #expect(server.server.whole.lines.values.contains { $0.contains("hook_failed") })
   }
 
+  @Test("the address is one that others can read, also where a /64 is counted")
+  func address() async throws {
+    let backend = HookBackend()
+    let server = try await Self.server(backend)
+    #expect(
+      try await server.server.ask(.post, "/signup", "{}", peer: "2001:db8:1:2:3:4:5:6").status == 200)
+    let told = backend.asked.values.first?.body["metadata"]?["ip_address"]?.string ?? ""
+    #expect(told == "2001:0db8:0001:0002::")
+    #expect(IPAddress(told)?.countingName == IPAddress("2001:db8:1:2:3:4:5:6")?.countingName)
+  }
+
   @Test("only who is new is asked about")
   func known() async throws {
     let backend = HookBackend()
