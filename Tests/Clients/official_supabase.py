@@ -263,9 +263,28 @@ def operators():
     refused("not_admin", lambda: client().admin.list_users())
 
 
+def account_deleted():
+    """No client has it: one request, after which the client finds itself signed out."""
+    email = newcomer()
+    auth = client()
+    session = with_apple(auth, email).session
+    operation = secrets.token_hex(16)
+    headers = {"Authorization": f"Bearer {session.access_token}", "Content-Type": "application/json"}
+    for _ in range(2):
+        request = urllib.request.Request(
+            AUTH + "/user", json.dumps({"operation_id": operation}).encode(), headers, method="DELETE")
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            assert json.load(answer)["state"] == "deleted"
+    with urllib.request.urlopen(f"{AUTH}/deletions/{operation}", timeout=20) as answer:
+        assert json.load(answer) == {"state": "deleted"}
+    refused("session_not_found", lambda: auth.get_user(session.access_token))
+    refused("refresh_token_not_found", lambda: client().refresh_session(session.refresh_token))
+    assert with_apple(client(), email).user.id != session.user.id
+
+
 CASES = [
     anonymous, refresh, sign_in_with_apple, link_with_id_token, user_and_identities, sign_out, disabled,
-    tokens_by_the_key_set, in_a_browser, operators,
+    tokens_by_the_key_set, in_a_browser, account_deleted, operators,
 ]
 
 for case in CASES:
