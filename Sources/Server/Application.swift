@@ -84,9 +84,13 @@ struct Application {
     let gate = ProviderGate(
       environment: environment, challenges: challenges, verifier: verifier, admitter: admitter, live: live,
       bearers: accounts?.bearers)
-    endpoints += providers.map { ProviderRoute(providerPath: $1, target: $0, gate: gate) }
+    let runs = AnswerRuns()
+    let idempotency = Idempotency(store: environment.answers, runs: runs, gate: gate)
+    endpoints += providers.map {
+      ProviderRoute(providerPath: $1, target: $0, gate: gate, idempotency: idempotency)
+    }
     endpoints += configuration.functions.compactMap {
-      FunctionRoute($0, gate: gate, configuration: configuration, targets: targets)
+      FunctionRoute($0, gate: gate, idempotency: idempotency, configuration: configuration, targets: targets)
     }
     let desk = queue?.desk(environment, metrics: metrics, log: log)
     if let queue, let desk {
@@ -104,7 +108,8 @@ struct Application {
     self.events = events
     jobs =
       Jobs(
-        environment: environment, challenges: challenges, live: live, owed: owed, metrics: metrics, log: log
+        environment: environment, challenges: challenges, live: live, owed: owed, runs: runs,
+        metrics: metrics, log: log
       ).all + (desk.map { FalJobs(desk: $0).all } ?? [])
       + (accounts.map { AccountJobs(service: $0).all } ?? []) + (events?.all ?? [])
       + (devices.map { DeviceJobs(apple: $0, attest: attest, metrics: metrics, log: log).all } ?? [])

@@ -36,6 +36,8 @@ package final class Environment: Sendable {
   package let queuedCalls: (any QueuedCallStore)?
   /// What is needed to ask Apple about devices; nil where it is not asked.
   package let devices: DeviceEnvironment?
+  /// Answers that are kept for requests with an `Idempotency-Key`; nil keeps none.
+  package let answers: (any KeptAnswerStore)?
   /// What accounts need; nil where there are none.
   package let accounts: AccountEnvironment?
   /// Events on their way to the app's backend; nil where none are sent.
@@ -58,6 +60,7 @@ package final class Environment: Sendable {
     log: @escaping @Sendable (String) -> Void, zone: [UInt8], keys: any DeviceKeyStore,
     ledger: any AdmissionLedger, debugTokens: any DebugTokenStore,
     queuedCalls: (any QueuedCallStore)? = nil, devices: DeviceEnvironment? = nil,
+    answers: (any KeptAnswerStore)? = nil,
     accounts: AccountEnvironment? = nil,
     isReady: @escaping @Sendable () async -> Bool, upstream: any HTTPHandler,
     outside: OutsideNetwork = .none, events: (any EventOutbox)? = nil
@@ -77,6 +80,7 @@ package final class Environment: Sendable {
     self.debugTokens = debugTokens
     self.queuedCalls = queuedCalls
     self.devices = devices
+    self.answers = answers
     self.accounts = accounts
     self.isReady = isReady
     self.upstream = upstream

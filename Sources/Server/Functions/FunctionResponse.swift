@@ -45,12 +45,14 @@ struct FunctionResponse {
 
 /// A function's answer as it comes: `text` events with a piece each, then one `done` with what an answer that is
 /// not streamed would be, or one `error`.
-actor FunctionStream: HTTPBodyStream {
+actor FunctionStream: BreakableBody {
   private let upstream: any HTTPBodyStream
   private let function: FunctionDefinition
   private var reader: any FunctionReader
   private var answer = FunctionAnswer()
   private var isOver = false
+  /// Whether the app was told of an error.
+  private(set) var isBroken = false
 
   init(_ upstream: any HTTPBodyStream, _ function: FunctionDefinition, _ reader: any FunctionReader) {
     self.upstream = upstream
@@ -83,14 +85,17 @@ actor FunctionStream: HTTPBodyStream {
       }
       if answer.hasFailed {
         isOver = true
+        isBroken = true
         upstream.cancel()
         return out + Self.event("error", Self.problem(.functionBroken))
       }
       if hasEnded {
         isOver = true
-        return out
-          + (answer.json(function).map { Self.event("done", $0) }
-            ?? Self.event("error", Self.problem(.functionOutput)))
+        guard let json = answer.json(function) else {
+          isBroken = true
+          return out + Self.event("error", Self.problem(.functionOutput))
+        }
+        return out + Self.event("done", json)
       }
       if !out.isEmpty { return out }
     }

@@ -14,11 +14,13 @@ struct FunctionRoute: Endpoint {
   let dialect: any FunctionDialect
   let target: ProviderTarget
   let gate: ProviderGate
+  let idempotency: Idempotency
   private let bodyLimit: Int
 
   /// nil for a provider that is not configured, which the configuration's reader refuses before.
   init?(
-    _ function: Configuration.Function, gate: ProviderGate, configuration: Configuration,
+    _ function: Configuration.Function, gate: ProviderGate, idempotency: Idempotency,
+    configuration: Configuration,
     targets: [String: ProviderTarget]
   ) {
     let definition = function.definition
@@ -31,6 +33,7 @@ struct FunctionRoute: Endpoint {
     self.dialect = dialect
     self.target = target
     self.gate = gate
+    self.idempotency = idempotency
     bodyLimit = definition.inputLimit
   }
 
@@ -44,6 +47,14 @@ struct FunctionRoute: Endpoint {
       throw error
     }
     let now = exchange.startedAt / 1000
+    return try await idempotency.answer(request, caller, &exchange) { exchange in
+      try await admit(caller, now: now, &exchange)
+    }
+  }
+
+  private func admit(
+    _ caller: Caller, now: Int64, _ exchange: inout Exchange
+  ) async throws -> AdmittedWork {
     let admitted = try await gate.admit(
       caller, to: target, route: path, function: function.definition.name, &exchange
     ) {
@@ -51,13 +62,11 @@ struct FunctionRoute: Endpoint {
       try prepare(caller.body, pseudonym: pseudonym, now: now)
     }
     let running = ProviderCall(admitted.call, target: target, context: admitted.context, errors: errors)
-    let response = try await running.start()
-    guard response.status < 400 else {
-      exchange.code = await running.code
-      return response
+    let answer = FunctionResponse(function: function.definition, reader: dialect.reader())
+    return AdmittedWork(call: running) {
+      let response = try await running.start()
+      return response.status < 400 ? try await answer.answer(to: response) : response
     }
-    return try await FunctionResponse(function: function.definition, reader: dialect.reader())
-      .answer(to: response)
   }
 
   /// The function's call of its provider, judged as any other.

@@ -22,6 +22,8 @@ actor ProviderCall {
   /// The code of the error that was answered.
   private(set) var code: ErrorCode?
   private var firstByte: Int64?
+  /// How it was settled; nil as long as it was not.
+  private(set) var settled: CallSettlement?
 
   /// - Parameter errors: how errors are written; nil for the provider's way.
   init(_ call: PreparedCall, target: ProviderTarget, context: CallContext, errors: ErrorStyle? = nil) {
@@ -132,6 +134,7 @@ actor ProviderCall {
         response = errors.response(Failure(error), requestID: context.requestID)
       case .cancelUpstream: upstream?.cancel()
       case .settle(let settlement):
+        settled = settlement
         await context.settle(
           settlement, status: Self.status(status, actions), firstByte: firstByte,
           alarms: Self.alarms(actions))

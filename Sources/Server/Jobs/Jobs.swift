@@ -9,6 +9,7 @@ struct Jobs: Sendable {
   let challenges: ChallengeKeys
   let live: LiveReservations
   let owed: OwedSettlements
+  let runs: AnswerRuns
   let metrics: Metrics
   let log: ApplicationLog
 
@@ -30,6 +31,14 @@ struct Jobs: Sendable {
         guard swept > 0 else { return }
         metrics.swept.add(swept)
         log.info("reservations_swept", [("count", .integer(swept))])
+      },
+      job("renew_runs", every: 20, on: .everyNode) { [self] in
+        guard let answers = environment.answers else { return }
+        let failed = await runs.renew(answers, now: environment.now())
+        if failed > 0 { log.error("runs_not_renewed", [("count", .integer(failed))]) }
+      },
+      job("forget_answers", every: 60) { [self] in
+        _ = try await environment.answers?.sweep(now: environment.now())
       },
       job("sweep_challenges", every: 300) { [self] in
         try await environment.keys.sweepChallenges(now: environment.now() / 1000)

@@ -15,7 +15,8 @@ struct CrossOrigin: Sendable {
   ].joined(separator: ", ")
   private static let exposed = [
     AttestFields.nextChallenge, "x-request-id", "retry-after", "ratelimit", "ratelimit-policy",
-    "x-should-retry", "x-relay-error", "www-authenticate", "x-total-count", "link", SupabaseVersion.field,
+    "x-should-retry", "x-relay-error", Idempotency.replayed, "www-authenticate", "x-total-count", "link",
+    SupabaseVersion.field,
   ].joined(separator: ", ")
 
   /// Adds what lets the page read the answer, where its origin is listed.

@@ -7,6 +7,7 @@ struct ProviderRoute: Endpoint {
   let providerPath: ProviderPath
   let target: ProviderTarget
   let gate: ProviderGate
+  let idempotency: Idempotency
 
   var method: HTTPMethod { providerPath.method }
   var path: String { target.path(providerPath.path) }
@@ -17,16 +18,16 @@ struct ProviderRoute: Endpoint {
       of: request, route: path, policy: target.policy, bodyLimit: target.bodyLimit, &exchange)
     let now = exchange.startedAt / 1000
     let providerPath = providerPath.path(parameter: exchange.parameter)
-    let admitted = try await gate.admit(caller, to: target, route: path, &exchange) {
-      pseudonym throws(ProviderRefusal) in
-      try target.provider.prepare(
-        ProviderRequest(
-          method: request.method, path: providerPath, query: request.query.map(String.init),
-          fields: request.fields, body: caller.body, pseudonym: pseudonym, now: now))
+    return try await idempotency.answer(request, caller, &exchange) { exchange in
+      let admitted = try await gate.admit(caller, to: target, route: path, &exchange) {
+        pseudonym throws(ProviderRefusal) in
+        try target.provider.prepare(
+          ProviderRequest(
+            method: request.method, path: providerPath, query: request.query.map(String.init),
+            fields: request.fields, body: caller.body, pseudonym: pseudonym, now: now))
+      }
+      let running = ProviderCall(admitted.call, target: target, context: admitted.context)
+      return AdmittedWork(call: running) { try await running.start() }
     }
-    let running = ProviderCall(admitted.call, target: target, context: admitted.context)
-    let response = try await running.start()
-    if response.status >= 400 { exchange.code = await running.code }
-    return response
   }
 }

@@ -16,6 +16,7 @@ package enum Schema {
     Migration(version: 10, name: "queued calls", sql: queuedCalls),
     Migration(version: 11, name: "quotas", sql: quotas),
     Migration(version: 12, name: "deletions", sql: deletions),
+    Migration(version: 13, name: "kept answers", sql: keptAnswers),
   ]
 
   /// Brings the database to this program's schema; the versions that were applied.

@@ -107,6 +107,7 @@ struct Compose: Sendable {
       debugTokens: SQLDebugTokenStore(database),
       queuedCalls: SQLQueuedCallStore(database),
       devices: devices ?? DeviceEnvironment(store: SQLReceiptStore(database), apple: apple),
+      answers: SQLKeptAnswerStore(database),
       accounts: AccountEnvironment(
         store: SQLAccountStore(database), users: SQLUserStore(database),
         signingKeys: SQLSigningKeyStore(database), appleTokens: SQLAppleTokenStore(database),

@@ -40,6 +40,7 @@ final class WholeServer: Sendable {
   let upstreamRequests = Recorder<HTTPRequest>()
   let background = BackgroundWork()
   let server: Server
+  private let ownsDatabase: Bool
 
   /// - Parameters:
   ///   - upstream: what stands in the provider's place; nil for the simulated one.
@@ -49,6 +50,8 @@ final class WholeServer: Sendable {
   ///   - devices: what stands in the place of Apple's services for devices; nil for the simulated ones.
   ///   - teamKey: the key that those take.
   ///   - broken: the ledger answers nothing.
+  ///   - sleep: how it waits; without one it does not.
+  ///   - other: another node over the same database.
   init(
     _ change: (inout Configuration) -> Void = { _ in },
     upstream: (@Sendable (HTTPRequest) async throws -> HTTPResponse)? = nil,
@@ -56,11 +59,12 @@ final class WholeServer: Sendable {
     outside: (@Sendable (HTTPRequest) async throws -> HTTPResponse)? = nil,
     owned: [any OwnedData] = [],
     devices: (@Sendable (HTTPRequest) async throws -> HTTPResponse)? = nil,
-    teamKey: SimulatedTeamKey? = nil, broken: Bool = false
+    teamKey: SimulatedTeamKey? = nil, broken: Bool = false,
+    sleep: @escaping @Sendable (Duration) async throws -> Void = { _ in }, sharing other: WholeServer? = nil
   ) async throws {
-    let clock = FixedClock(seconds: 1_796_040_000)
+    let clock = other?.clock ?? FixedClock(seconds: 1_796_040_000)
     self.clock = clock
-    authority = try SimulatedAppleCA(now: clock.seconds)
+    authority = try other?.authority ?? SimulatedAppleCA(now: clock.seconds)
     let anthropic = SimulatedAnthropic(
       apiKey: Self.apiKey, now: { clock.seconds },
       sleep: { try await Task.sleep(for: min($0, .milliseconds(20))) })
@@ -68,9 +72,10 @@ final class WholeServer: Sendable {
     let fal = SimulatedFal(
       apiKey: Self.falKey, sleep: { try await Task.sleep(for: min($0, .milliseconds(20))) })
     self.fal = fal
-    database = try Database(.memory)
+    if let other { database = other.database } else { database = try Database(.memory) }
     try await Schema.migrate(database, now: clock.now)
-    ledger = SQLAdmissionLedger(database)
+    ledger = other?.ledger ?? SQLAdmissionLedger(database)
+    ownsDatabase = other == nil
     keys = SQLDeviceKeyStore(database)
     debugTokens = SQLDebugTokenStore(database)
 
@@ -105,6 +110,7 @@ final class WholeServer: Sendable {
       Environment(
         configuration: configuration, now: { clock.now }, uptime: { clock.now * 1_000_000 },
         random: { SecureRandom.bytes($0) }, background: { background.run($0) }, offload: { $0() },
+        sleep: sleep,
         log: { lines.append($0) }, zone: [], keys: keys,
         ledger: broken ? BrokenStore() : ledger, debugTokens: debugTokens,
         queuedCalls: SQLQueuedCallStore(database),
@@ -115,6 +121,7 @@ final class WholeServer: Sendable {
             if let devices { return try await devices(request) }
             return try await simulatedDevices.respond(to: request)
           }, services: AppleServices(below: .init(authority: "apple.example"))),
+        answers: SQLKeptAnswerStore(database),
         accounts: AccountEnvironment(
           store: SQLAccountStore(database), users: SQLUserStore(database),
           signingKeys: SQLSigningKeyStore(database), appleTokens: SQLAppleTokenStore(database),
@@ -140,7 +147,7 @@ final class WholeServer: Sendable {
     try await server.prepare()
   }
 
-  deinit { database.close() }
+  deinit { if ownsDatabase { database.close() } }
 
   /// Sends to the public listener.
   func send(_ request: HTTPRequest) async throws -> HTTPResponse {

@@ -145,7 +145,7 @@ import Testing
   func shared() async throws {
     let server = try await WholeServer()
     let own = server.server.jobs.filter { $0.nodes == .everyNode }.map(\.name)
-    #expect(own == ["renew_leases", "settle_owed", "tell_alarms", "settle_queued_calls"])
+    #expect(own == ["renew_leases", "settle_owed", "tell_alarms", "renew_runs", "settle_queued_calls"])
     #expect(server.server.jobs.count > 3)
   }
 }
