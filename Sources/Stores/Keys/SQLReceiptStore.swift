@@ -97,7 +97,7 @@ package struct SQLReceiptStore: ReceiptStore {
 
   /// A key that is revoked while Apple is asked is not asked about again.
   private static func unlessEnded(_ time: String) -> String {
-    "case when next_refresh is null then null else cast(\(time) as integer) end"
+    "case when next_refresh is null then null else cast(\(time) as bigint) end"
   }
 
   /// Those that were never exchanged come first. Each kind has its index.

@@ -215,8 +215,8 @@ import Testing
   func clock(backend: Backend) async throws {
     let (fixture, store) = try await fixture(backend, keys: 1)
     defer { withExtendedLifetime(fixture) {} }
-    let ahead = Self.epoch + 4_000 * Self.day
-    let first = try #require(try await store.due(demand(ahead, activeFor: 9_000 * Self.day)).first)
+    let ahead = Self.epoch + 9_000 * Self.day
+    let first = try #require(try await store.due(demand(ahead, activeFor: 19_000 * Self.day)).first)
     #expect(try await store.keep(refreshed(next: ahead + Self.day), for: first, now: ahead))
     try await store.pause(until: ahead + 60, now: ahead)
     #expect(try await store.due(demand(Self.epoch + 5)).count == 1)
