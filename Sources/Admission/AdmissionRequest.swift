@@ -110,6 +110,8 @@ package enum Subject: Sendable, Hashable {
   case person
   /// The app id of the key.
   case app
+  /// Somebody who is known before the evidence is looked up.
+  case line(LineSubject)
   /// A client address, IPv6 as its /64.
   case address(String)
   /// Everyone together.
@@ -139,13 +141,19 @@ package struct Charge: Sendable, Equatable {
   package var limit: Limit
   /// Whether an operator is told when shares of a window's limit are used up.
   package var alarms: Bool
+  /// Which keys alone it is for; nil for every one.
+  package var newcomers: NewcomerRule?
 
-  package init(subject: Subject, rule: String, amount: Int64, limit: Limit, alarms: Bool = false) {
+  package init(
+    subject: Subject, rule: String, amount: Int64, limit: Limit, alarms: Bool = false,
+    newcomers: NewcomerRule? = nil
+  ) {
     self.subject = subject
     self.rule = rule
     self.amount = amount
     self.limit = limit
     self.alarms = alarms
+    self.newcomers = newcomers
   }
 
   /// The rule's name in rows. A limit that comes to count another unit begins anew: no name of the configuration has

@@ -30,7 +30,7 @@ struct Application {
     let metrics = Metrics(
       routes: [
         AttestTargets.challenge, AttestTargets.keys, AttestTargets.token, AttestTargets.quota,
-        AttestTargets.probe, "/health",
+        AttestTargets.probe, FunctionQuotaRoute.template, "/health",
         "/ready", "none",
       ]
         + AccountRoutes.paths + AdminRoutes.paths + Set(providers.map { $0.path($1.path) }).sorted()
@@ -67,7 +67,7 @@ struct Application {
         limiter: AddressLimiter(
           requests: attest.registrationsPerHour, per: hour, siteFactor: configuration.ipv6SiteFactor),
         deviceChecker: DeviceChecker(devices, attest, metrics: metrics, log: log),
-        metrics: metrics, log: log),
+        admitter: admitter, metrics: metrics, log: log),
       ProbeRoute(
         proxies: configuration.trustedProxies,
         limiter: AddressLimiter(requests: 60, per: hour / 60, siteFactor: configuration.ipv6SiteFactor),
@@ -79,6 +79,7 @@ struct Application {
         routes: Set(providers.filter { $0.0.policy == .session }.map { $0.path($1.path) }).sorted()
           + (queue?.policy == .session ? queuePaths : [])
           + configuration.functions.filter { $0.policy == .session }.map(\.path),
+        free: [FunctionQuotaRoute.template],
         bearers: accounts?.bearers),
     ]
     let gate = ProviderGate(
@@ -92,6 +93,7 @@ struct Application {
     endpoints += configuration.functions.compactMap {
       FunctionRoute($0, gate: gate, idempotency: idempotency, configuration: configuration, targets: targets)
     }
+    endpoints.append(FunctionQuotaRoute(gate: gate))
     let desk = queue?.desk(environment, metrics: metrics, log: log)
     if let queue, let desk {
       endpoints += queue.endpoints(gate, desk, direct: endpoints.filter { $0.path.hasPrefix("/ai/fal/run/") })

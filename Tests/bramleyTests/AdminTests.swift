@@ -48,15 +48,22 @@ struct AdminTests {
     let csv = await bramley("admin", "usage", "--from", "2026-10-09", "--to", "2026-10-09", "--csv")
     #expect(
       csv.output == """
-        day,provider,model,requests,input_tokens,cache_read_tokens,cache_write_tokens,output_tokens,cost_dollars\r
-        2026-10-09,anthropic,'=cmd(),1,10,1,5,5,0.00\r
-        2026-10-09,anthropic,claude-haiku-4-5,2,20,2,10,10,0.001500000001\r
+        day,provider,model,requests,input_tokens,cache_read_tokens,cache_write_tokens,output_tokens,images,cost_dollars\r
+        2026-10-09,anthropic,'=cmd(),1,10,1,5,5,0,0.00\r
+        2026-10-09,anthropic,claude-haiku-4-5,2,20,2,10,10,0,0.001500000001\r
 
         """)
     let json = await bramley("admin", "usage", "--from", "2026-10-10", "--to", "2026-10-10", "--json")
     #expect(json.output.contains(#""requests":1"#))
     #expect(json.output.contains(#""cost_dollars":"2.00""#))
+    let months = await bramley(
+      "admin", "usage", "--from", "2026-10-01", "--to", "2026-11-02", "--by", "month,provider", "--csv")
+    #expect(months.output.contains("\r\n2026-10,anthropic,4,40,"), "\(months.output)")
+    let all = await bramley("admin", "usage", "--from", "2026-10-01", "--to", "2026-11-02", "--by", "function", "--csv")
+    #expect(all.output.contains("function,requests"))
+    #expect(all.output.contains("\r\n,4,40,"), "\(all.output)")
     for wrong in [
+      ["--by", "day,month"], ["--by", "day,day"], ["--by", "weekday"], ["--by", "user,user"], ["--by", ""],
       ["--from", "2026-10-32"], ["--from", "2026-10-11", "--to", "2026-10-10"], ["--csv", "--json"],
     ] {
       #expect(

@@ -28,9 +28,17 @@ package struct Bearer {
     self.outOfOrder = outOfOrder
   }
 
+  /// Whose row a charge counts in; nil where it does not apply to the request.
+  package func subject(of charge: Charge) -> LineSubject? {
+    if let newcomers = charge.newcomers {
+      guard let device, newcomers.covers(device) else { return nil }
+    }
+    return subject(charge.subject)
+  }
+
   /// The row's subject that a charge names; nil where the request has no such subject, and the charge then
   /// does not apply.
-  package func subject(_ subject: Subject) -> LineSubject? {
+  func subject(_ subject: Subject) -> LineSubject? {
     switch subject {
     case .key:
       if let device { return .device(device.id) }
@@ -38,6 +46,7 @@ package struct Bearer {
     case .user: return device?.userID.map { .named(.user, $0) }
     case .person: return device?.person.map { .named(.person, $0) }
     case .app: return device.map { .named(.app, $0.appID) }
+    case .line(let subject): return subject
     case .address(let address): return .named(.address, address)
     case .everyone: return .named(.everyone, "")
     }

@@ -19,7 +19,7 @@ struct ChargeSheet {
     lines = []
     lines.reserveCapacity(charges.count)
     for charge in charges {
-      guard let subject = bearer.subject(charge.subject) else {
+      guard let subject = bearer.subject(of: charge) else {
         lines.append(nil)
         continue
       }
@@ -54,7 +54,7 @@ struct ChargeSheet {
     _ charge: Charge, _ line: LedgerLine, now: Int64, in book: some AdmissionBook
   ) throws {
     guard charge.alarms, case .window(_, let limit, let unit) = charge.limit,
-      let subject = bearer.subject(charge.subject)
+      let subject = bearer.subject(of: charge)
     else { return }
     // As it is kept: this request's own charges are not part of it.
     var kept = book.line(at: line.slot)
@@ -136,7 +136,7 @@ struct ChargeSheet {
         return .exhausted(Self.remaining(of: before, charge.rule, limit, unit))
       }
       // What is held may never be used: of that, settling tells.
-      if charge.alarms, !unit.isHeld, let subject = bearer.subject(charge.subject),
+      if charge.alarms, !unit.isHeld, let subject = bearer.subject(of: charge),
         let share = line.newShare(of: limit)
       {
         alarms.append(

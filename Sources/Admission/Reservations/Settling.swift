@@ -70,11 +70,15 @@ package enum Settling {
     return most
   }
 
+  /// The longest period, in milliseconds, whose count bounds a rate and not an allowance: an hour's, or what a change
+  /// of the clock makes of it.
+  package static let longestRate: Int64 = 2 * 3_600_000
+
   /// Whether a count of that period is ever given back. An hour's and a minute's bound the rate, as bursts do.
   package static func isGivenBack(start: Int64, end: Int64) -> Bool {
     // A day can have 23 hours, and begin late after a change of zone.
     let (length, overflow) = end.subtractingReportingOverflow(start)
-    return overflow || length > 2 * 3_600_000
+    return overflow || length > longestRate
   }
 
   private static func isGivenBack(_ line: LedgerLine) -> Bool {

@@ -119,7 +119,7 @@ final class Admitter: Sendable {
   }
 
   private func tell(_ remaining: [Remaining], _ exchange: inout Exchange) {
-    let told = remaining.filter { plan.toldRules.contains($0.rule) }.map { QuotaStanding($0) }
+    let told = plan.told(remaining).map { QuotaStanding($0) }
     for line in QuotaFields.fields(told, now: environment.now()).lines {
       exchange.answerFields[line.name] = line.value
     }

@@ -22,12 +22,23 @@ final class ChargePlan: Sendable {
   /// How many times as many looks as other requests there may be.
   private static let looks: Int64 = 20
   static let debugRule = "debug-daily"
+  static let newcomerRule = "newcomer"
+  static let newcomerBudget = "newcomer-budget"
+  static let registrationRule = "registrations"
+  static let appRegistrationRule = "app-registrations"
+  static let userRules = (day: "users-daily", month: "users-in-30-days")
+  /// Names that no rule of the configuration has.
+  static let ownRules: Set<String> = [
+    inFlightRule, burstRule, lookRule, debugRule, newcomerRule, newcomerBudget, registrationRule,
+    appRegistrationRule,
+    userRules.day, userRules.month,
+  ]
 
   let configuration: Configuration
   /// The operator's zone: its midnight ends a day, and a month.
   let zone: TimeZoneRules
   /// Quotas, then budgets.
-  private let rules: [Configuration.QuotaRule]
+  let rules: [Configuration.QuotaRule]
   /// Which rules' remainders the caller is told of: its own counts, not those it shares with others.
   let toldRules: Set<String>
 
@@ -43,24 +54,7 @@ final class ChargePlan: Sendable {
       }
     toldRules = Set(
       rules.filter { $0.unit != .money && ($0.subject == .key || $0.subject == .user) }.map(\.name)
-    ).union([Self.debugRule])
-  }
-
-  /// The user as the key's own, with what it counts to come in another's place (RULES §1.9).
-  func user(_ id: String, person: String? = nil, now: Int64) -> KeyUser {
-    let long: Int64 = 30 * 86_400_000
-    let number = max(0, now) / long
-    let window = Window(id: "30-days-\(number)", start: number * long, end: (number + 1) * long)
-    return KeyUser(
-      id: id, person: person,
-      changes: [
-        Charge(
-          subject: .key, rule: "users-daily", amount: 1,
-          limit: .window(QuotaPeriod.day(zone).window(at: now), limit: 3, unit: .requests)),
-        Charge(
-          subject: .key, rule: "users-in-30-days", amount: 1,
-          limit: .window(window, limit: 10, unit: .requests)),
-      ])
+    ).union([Self.debugRule, Self.newcomerRule])
   }
 
   /// The lines of a request.
@@ -87,13 +81,35 @@ final class ChargePlan: Sendable {
     let counted = windows(
       rules.filter { $0.counts(function: call.function, provider: call.provider) }, bound: call.bound,
       evidence, address, now: now)
-    return inFlight + burst + counted
+    let newcomer = newcomer(call.bound, QuotaPeriod.day(zone).window(at: now), now: now)
+    return inFlight + burst + counted + newcomer
   }
 
   /// The lines that tell what is left: every rule in a unit that the caller is told of, counting nothing.
   func standings(evidence: AdmissionRequest.Evidence, address: String, now: Int64) -> [Charge] {
     windows(
       rules.filter { toldRules.contains($0.name) }, bound: CallAmounts(), evidence, address, now: now)
+      + newcomer(CallAmounts(), QuotaPeriod.day(zone).window(at: now), now: now).filter {
+        toldRules.contains($0.rule)
+      }
+  }
+
+  /// What is left for a user who shows no device: the rules of users alone.
+  func standings(user: KeyUser, now: Int64) -> [Charge] {
+    let own = rules.filter { $0.subject == .user && toldRules.contains($0.name) }
+    let charges = windows(
+      own, bound: CallAmounts(), .assertion(keyID: [], counter: 0, challenge: nil), "", now: now)
+    return charges.compactMap { charge in
+      var charge = charge
+      switch charge.subject {
+      case .user: charge.subject = .line(.named(.user, user.id))
+      case .person:
+        guard let person = user.person else { return nil }
+        charge.subject = .line(.named(.person, person))
+      default: return nil
+      }
+      return charge
+    }
   }
 
   private func windows(
@@ -138,7 +154,7 @@ final class ChargePlan: Sendable {
   }
 
   /// Whom a rule counts, and how many times its limit that one has.
-  private struct Holder {
+  struct Holder {
     var subject: Subject
     var factor: Int64
 
@@ -165,7 +181,7 @@ final class ChargePlan: Sendable {
   }
 
   /// The address, and of an IPv6 one its /48 as well, which has more (RULES §5.1).
-  private func holders(_ address: String) -> [Holder] {
+  func holders(_ address: String) -> [Holder] {
     let site = IPAddress.siteName(of: address).map {
       Holder(subject: .address($0), factor: configuration.ipv6SiteFactor)
     }

@@ -24,6 +24,12 @@ extension Configuration {
     if let value = section.entry("registrations_per_hour")?.integer(1...100_000) {
       out.registrationsPerHour = value
     }
+    if let value = section.entry("registrations_per_day")?.integer(1...10_000_000) {
+      out.registrationsPerDay = value
+    }
+    if let value = section.entry("app_registrations_per_day")?.integer(1...1_000_000_000) {
+      out.appRegistrationsPerDay = value
+    }
     let trust = section.section("trust")
     if trust.isPresent { out.simulatorRoot = simulatorRoot(trust, whole.deployment) }
     devices(section, &out)

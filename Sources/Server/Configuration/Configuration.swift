@@ -69,6 +69,8 @@ package struct Configuration: Sendable, Equatable {
   package var usageRetentionDays: Int64 = 400
   /// `audit.retention_days`: how long lines of the audit log are kept.
   package var auditRetentionDays: Int64 = 400
+  /// `newcomer`.
+  package var newcomer = Newcomer()
   /// `debug_tokens`.
   package var debugTokens = DebugTokens()
   /// `cors.origins`.
@@ -131,6 +133,9 @@ extension Configuration {
     package var challengesPerMinute: Int64 = 1200
     /// Registrations an address may ask for an hour.
     package var registrationsPerHour: Int64 = 600
+    /// Registrations of new keys that an address, and that all of one app, may make a day; nil does not bound them.
+    package var registrationsPerDay: Int64? = 2000
+    package var appRegistrationsPerDay: Int64?
     /// Validation categories that are accepted where a build says one; empty accepts all.
     package var validationCategories: Set<UInt32> = []
     /// Whether a build that says no category (before OS 27) is accepted.
@@ -148,6 +153,23 @@ extension Configuration {
       self.requests = requests
       self.seconds = seconds
     }
+  }
+
+  /// What a new key may use a day, beside what every key may; nil bounds no more.
+  package struct Newcomer: Sendable, Equatable {
+    package var requests: Int64?
+    /// Pico-dollars.
+    package var money: Int64?
+    /// How long after its registration a key is new, hours.
+    package var hours: Int64 = 24
+    /// Whether a key is new for as long as the risk metric of its receipt is not known.
+    package var untilRiskKnown = false
+    /// Above which risk metric a key counts as new.
+    package var riskAbove: Int64?
+    /// Whether a key counts as new whose device had registered before, as DeviceCheck says.
+    package var knownDevice = false
+
+    package init() {}
   }
 
   /// Tokens for simulators.

@@ -12,6 +12,7 @@ extension Configuration {
     burst.finish()
     if let value = root.entry("in_flight")?.integer(1...10_000) { out.inFlight = value }
     if let value = root.entry("ipv6_site_factor")?.integer(1...65_536) { out.ipv6SiteFactor = value }
+    newcomer(root.section("newcomer"), into: &out.newcomer)
     let usage = root.section("usage")
     if let value = usage.entry("retention_days")?.integer(1...36_500) { out.usageRetentionDays = value }
     usage.finish()
@@ -25,15 +26,29 @@ extension Configuration {
     check(root, out)
   }
 
+  private static func newcomer(_ section: ConfigurationSection, into out: inout Newcomer) {
+    if let value = section.entry("requests")?.integer(0...1_000_000_000) { out.requests = value }
+    if let entry = section.entry("dollars"), let text = entry.string() {
+      out.money = picoDollars(text)
+      if out.money == nil {
+        section.reading.mistake(
+          entry, "this is no sum of money", "write dollars in quotes such as \"0.10\", at most 1000000")
+      }
+    }
+    if let value = section.entry("hours")?.integer(0...720) { out.hours = value }
+    if let value = section.entry("until_risk_known")?.bool() { out.untilRiskKnown = value }
+    if let value = section.entry("risk_above")?.integer(0...1_000_000) { out.riskAbove = value }
+    if let value = section.entry("known_device")?.bool() { out.knownDevice = value }
+    section.finish()
+  }
+
   private static func check(_ root: ConfigurationSection, _ out: Configuration) {
     guard !root.reading.survey else { return }
-    var names: Set<String> = [
-      "burst", "looks", "in-flight", "debug-daily", "users-daily", "users-in-30-days",
-    ]
+    var names: Set<String> = ChargePlan.ownRules
     for rule in out.quotas + out.budgets where !names.insert(rule.name).inserted {
       root.reading.mistake(
         "quotas", .missing, "the name \"\(rule.name)\" is taken",
-        "give every quota and budget a name of its own (burst, looks, in-flight, debug-daily and users-… are reserved)"
+        "give every quota and budget a name of its own (taken are \(ChargePlan.ownRules.sorted().joined(separator: ", ")))"
       )
     }
     let unbounded = out.providers.contains { provider in

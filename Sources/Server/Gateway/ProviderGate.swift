@@ -89,7 +89,8 @@ struct ProviderGate: Sendable {
       environment: environment, metrics: admitter.metrics, log: admitter.log, live: live,
       owed: admitter.owed, health: target.health, id: exchange.id, requestID: exchange.requestID,
       route: route,
-      provider: target.provider.name, model: call.model, keyID: admitted.keyID, userID: admitted.userID,
+      provider: target.provider.name, model: call.model, function: function, keyID: admitted.keyID,
+      userID: admitted.userID,
       startedAt: exchange.startedAt, started: exchange.started)
     return AdmittedCall(call: call, context: context)
   }

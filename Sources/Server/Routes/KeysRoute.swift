@@ -1,3 +1,4 @@
+import Admission
 import AppAttest
 import BramleyAPI
 import Encodings
@@ -16,6 +17,7 @@ struct KeysRoute: Endpoint {
   let check: RegistrationCheck
   let limiter: AddressLimiter
   let deviceChecker: DeviceChecker?
+  let admitter: Admitter
   let metrics: Metrics
   let log: ApplicationLog
 
@@ -43,11 +45,25 @@ struct KeysRoute: Endpoint {
     }
   }
 
+  /// Counts the registration of a key that is not known. One that comes again, since its answer was lost, costs
+  /// nothing.
+  private func count(_ key: DeviceKey, _ exchange: inout Exchange) async throws {
+    let now = environment.now()
+    let charges = admitter.plan.registration(appID: key.appID, address: exchange.address, now: now)
+    if charges.isEmpty { return }
+    let known = try await storage { try await environment.keys.key(key.keyID) }
+    if known != nil { return }
+    let unproven = VerifiedEvidence(.none)
+    let request = admitter.request(unproven, exchange, now: now, charges: charges, lease: nil)
+    _ = try await admitter.judged(unproven, &exchange) { try await environment.ledger.admit(request) }
+  }
+
   private func register(
     _ key: DeviceKey, _ receipt: [UInt8], _ challenge: Challenge, _ deviceToken: String?,
     _ exchange: inout Exchange
   ) async throws -> HTTPResponse {
     exchange.keyName = Hex.encode(key.keyID.prefix(6))
+    try await count(key, &exchange)
     let outcome: RegistrationOutcome
     do {
       outcome = try await environment.keys.register(

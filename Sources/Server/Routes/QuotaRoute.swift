@@ -24,21 +24,9 @@ struct QuotaRoute: Endpoint {
     let admitted = try await admitter.admit(.refused, verified, &exchange, lease: nil)
     let charges = admitter.plan.standings(
       evidence: verified.evidence, address: exchange.address, now: now)
-    let remaining: [Remaining]
-    do {
-      remaining = try await environment.ledger.remaining(
-        keyID: admitted.keyID ?? [], charges: charges, now: now)
-    } catch let error as CancellationError {
-      throw error
-    } catch {
-      throw Failure.storage(error)
+    let remaining = try await storage {
+      try await environment.ledger.remaining(keyID: admitted.keyID ?? [], charges: charges, now: now)
     }
-    return .json(
-      QuotaAnswer(
-        quotas: remaining.map {
-          QuotaState(
-            name: $0.rule, limit: $0.limit, remaining: max(0, $0.remaining), resetsAt: $0.resetsAt / 1000)
-        }
-      ).json)
+    return .json(admitter.plan.answer(remaining).json)
   }
 }

@@ -18,6 +18,8 @@ struct TokenRoute: Endpoint {
   let admitter: Admitter
   /// The routes whose policy takes a session token.
   let routes: [String]
+  /// Routes that every session token opens beside those: they cost nothing.
+  let free: [String]
   /// nil where there are no accounts.
   let bearers: BearerCheck?
 
@@ -41,7 +43,7 @@ struct TokenRoute: Endpoint {
     let user = try await bearers?.user(of: request, verified, admitter.plan, now: now)
     let lifetime = environment.configuration.attest.sessionLifetime
     let session = SessionToken(
-      hash: Token.hash(token), routes: opened, expiry: now / 1000 + lifetime)
+      hash: Token.hash(token), routes: opened + free, expiry: now / 1000 + lifetime)
     let admitted = environment.now()
     let charges = admitter.plan.charges(
       .refused, evidence: verified.evidence, address: exchange.address, now: admitted)

@@ -6,7 +6,20 @@ enum LedgerUpkeep {
   /// Rows of a period are kept this long after its end: for a clock that goes back, and for reservations that
   /// live a day. Milliseconds.
   static let retention: Int64 = 8 * 86_400_000
+  /// The same for hours and minutes, of which there are many: whoever gained one by a clock that goes back gained
+  /// little.
+  private static let shortRetention: Int64 = 3_600_000
+  /// How many of those are left to lie before forgetting is worth a write.
+  private static let shortPeriods: Int64 = 100
   private static let piece: Int64 = 2_000
+
+  /// Periods that are to be forgotten, by `ends`, where `$1` and `$2` are when each kind had to end.
+  private static let isOver =
+    "(p.ends < $1 or (p.ends < $2 and p.ends - p.starts <= \(Settling.longestRate)))"
+
+  private static func ends(_ now: Int64) -> [SQLValue] {
+    [.integer(now - retention), .integer(now - shortRetention)]
+  }
 
   /// - Parameter now: the caller's, milliseconds since 1970.
   static func run(_ database: Database, _ clock: LeaseClock, now: Int64) async throws {
@@ -23,13 +36,14 @@ enum LedgerUpkeep {
         """
         delete from lines where (subject, rule, period) in (
           select l.subject, l.rule, l.period from periods p join lines l on l.period = p.id and l.period > 0
-          where p.ends < $1 limit $2)
-        """, [.integer(now - retention), .integer(piece)])
+          where \(isOver) limit $3)
+        """, ends(now) + [.integer(piece)])
       try transaction.execute(
         """
-        delete from periods where ends < $1
-          and not exists (select 1 from lines l where l.period = periods.id and l.period > 0)
-        """, [.integer(now - retention)])
+        delete from periods where id in (
+          select p.id from periods p where \(isOver)
+            and not exists (select 1 from lines l where l.period = p.id and l.period > 0))
+        """, ends(now))
       try forgetAddresses(transaction, now: now)
     }
   }
@@ -37,10 +51,11 @@ enum LedgerUpkeep {
   private static func isDue(_ transaction: Transaction, now: Int64) throws -> Bool {
     try transaction.first(
       """
-      select exists (select 1 from periods where ends < $1)
-        or exists (select 1 from session_tokens where expiry <= $2)
-        or (select count(*) from subjects where kind = $3) > 10000
-      """, [.integer(now - retention), .integer(now / 1_000), .integer(LineSubject.Kind.address.rawValue)]
+      select exists (select 1 from periods p where p.ends < $1)
+        or (select count(*) from periods p where \(isOver)) > \(shortPeriods)
+        or exists (select 1 from session_tokens where expiry <= $3)
+        or (select count(*) from subjects where kind = $4) > 10000
+      """, ends(now) + [.integer(now / 1_000), .integer(LineSubject.Kind.address.rawValue)]
     ) { $0.bool(0) } ?? false
   }
 

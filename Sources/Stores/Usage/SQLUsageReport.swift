@@ -1,4 +1,6 @@
 package import Admission
+import Encodings
+package import Gateway
 package import SQL
 
 /// Past requests, read beside the writer.
@@ -35,22 +37,53 @@ package struct SQLUsageReport: UsageReport {
     }
   }
 
-  package func usageTotals(from: Int64, to: Int64) async throws -> [UsageTotal] {
-    try await database.read { transaction in
-      try transaction.rows(
-        """
-        select $1 + (started_at - $1) / 86400000 * 86400000 as day, provider, model, count(*),
-          sum(input_tokens), sum(cache_read_tokens), sum(cache_write_5m_tokens + cache_write_1h_tokens),
-          sum(output_tokens), sum(cost)
-        from usage where started_at >= $1 and started_at < $2
-        group by day, provider, model order by day, provider, model
-        """, [.integer(from), .integer(to)]
-      ) {
-        UsageTotal(
-          day: $0.int64(0), provider: $0.string(1), model: $0.string(2), requests: $0.int64(3),
-          inputTokens: $0.int64(4), cacheReadTokens: $0.int64(5), cacheWriteTokens: $0.int64(6),
-          outputTokens: $0.int64(7), cost: $0.int64(8))
+  package func usageSums(
+    in windows: [Window], by columns: [UsageColumn]
+  ) async throws -> [UsageSum] {
+    let names = columns.map(Self.name)
+    let selected = (names + [Self.sums]).joined(separator: ", ")
+    let order = names.isEmpty ? "having count(*) > 0" : Self.grouped(names)
+    return try await database.read { transaction in
+      try windows.flatMap { window in
+        try transaction.rows(
+          """
+          select \(selected) from usage u left join device_keys k on k.id = u.device
+          where u.started_at >= $1 and u.started_at < $2 \(order)
+          """, [.integer(window.start), .integer(window.end)]
+        ) { row in
+          let values = columns.enumerated().map { index, column in
+            let place = Int32(clamping: index)
+            return column == .key ? Base64.encode(row.optionalBytes(place) ?? []) : row.string(place)
+          }
+          let first = Int32(clamping: columns.count)
+          return UsageSum(
+            window: window, values: values, requests: row.int64(first), inputTokens: row.int64(first + 1),
+            cacheReadTokens: row.int64(first + 2), cacheWriteTokens: row.int64(first + 3),
+            outputTokens: row.int64(first + 4), images: row.int64(first + 5), units: row.int64(first + 6),
+            cost: row.int64(first + 7))
+        }
       }
+    }
+  }
+
+  private static let sums = """
+    count(*), sum(u.input_tokens), sum(u.cache_read_tokens),
+      sum(u.cache_write_5m_tokens + u.cache_write_1h_tokens), sum(u.output_tokens), sum(u.images),
+      sum(u.units), sum(u.cost)
+    """
+
+  private static func grouped(_ names: [String]) -> String {
+    let list = names.joined(separator: ", ")
+    return "group by \(list) order by \(list)"
+  }
+
+  private static func name(_ column: UsageColumn) -> String {
+    switch column {
+    case .user: "coalesce(u.user_id, '')"
+    case .key: "k.key_id"
+    case .function: "coalesce(u.function, '')"
+    case .provider: "u.provider"
+    case .model: "u.model"
     }
   }
 }

@@ -57,7 +57,7 @@ extension SharedLedgerBook {
     var bounds: [LineRows.Key: (start: Int64, end: Int64)] = [:]
     for (request, bearer) in requests {
       for charge in request.possibleCharges {
-        guard let subject = bearer?.subject(charge.subject) else { continue }
+        guard let subject = bearer?.subject(of: charge) else { continue }
         var window: Window?
         if case .window(let asked, _, _) = charge.limit { window = asked }
         let found = try key(subject, charge.row, window, now: request.now)
@@ -119,7 +119,7 @@ extension SharedLedgerBook {
     var subjects: Set<LineSubject> = []
     for (request, bearer) in requests {
       for charge in request.possibleCharges {
-        guard let subject = bearer?.subject(charge.subject) else { continue }
+        guard let subject = bearer?.subject(of: charge) else { continue }
         rules.insert(charge.row)
         subjects.insert(subject)
       }

@@ -1,52 +1,120 @@
 import Admission
 import Encodings
+import Gateway
+import Server
 import Stores
 import System
 
 /// `bramley admin usage`
 struct ShowUsage: Command {
   static let syntax = CommandSyntax(
-    words: ["admin", "usage"], summary: "Show what was used, by day, provider and model.",
+    words: ["admin", "usage"],
+    summary: "Show what was used: by day or month, user, function, provider, model.",
     options: [
+      .init(name: "from", value: "DATE", summary: "the first day", fallback: "29 days before the last"),
+      .init(name: "to", value: "DATE", summary: "the last day", fallback: "today"),
       .init(
-        name: "from", value: "DATE", summary: "the first day, in UTC", fallback: "29 days before the last"),
-      .init(name: "to", value: "DATE", summary: "the last day, in UTC", fallback: "today"),
+        name: "by", value: "LIST", summary: "day or month, and any of user, key, function, provider, model",
+        fallback: "day,provider,model"),
       .init(name: "csv", summary: "as comma-separated values (RFC 4180)"),
       .init(name: "json", summary: "as one JSON document"),
     ] + OperatedDatabase.options,
-    discussion: "Costs are what was booked, in dollars: docs/configuration.md names the prices.")
+    discussion: """
+      Costs are what was booked, in dollars: docs/configuration.md names the prices. Days and months are
+      those of the configuration's time_zone, as those of quotas and budgets are; with --data those of UTC.
+      """)
+
+  private enum Step: String {
+    case day
+    case month
+  }
 
   private let arguments: ParsedArguments
   private let format: UsageTable.Format
-  /// Milliseconds since 1970; `to` is not part of it.
-  private let (from, to): (Int64, Int64)
+  private let from: CivilDate
+  private let to: CivilDate
+  private let step: Step?
+  private let columns: [UsageColumn]
 
   init(_ arguments: ParsedArguments) throws(UsageError) {
     self.arguments = arguments
     if arguments.flag("csv"), arguments.flag("json") { throw .unexpected("--json") }
     format = arguments.flag("csv") ? .csv : arguments.flag("json") ? .json : .text
     let expected = "a date such as 2026-10-09"
-    let last =
-      try arguments.value("to", expected: expected) { Self.day($0) } ?? WallClock.seconds / 86_400 * 86_400
-    let first = try arguments.value("from", expected: expected) { Self.day($0) } ?? last - 29 * 86_400
-    guard first <= last else {
+    let today = CivilDate(days: WallClock.seconds / 86_400)
+    to = try arguments.value("to", expected: expected) { Self.day($0) } ?? today
+    from = try arguments.value("from", expected: expected) { Self.day($0) } ?? CivilDate(days: to.days - 29)
+    guard from.days <= to.days else {
       throw .invalid(
         name: "--from", value: arguments.value("from") ?? "", expected: "a day that is not after --to")
     }
-    (from, to) = (first * 1_000, (last + 86_400) * 1_000)
+    guard to.days - from.days < 40_000 else {
+      throw .invalid(name: "--from", value: arguments.value("from") ?? "", expected: "a day nearer to --to")
+    }
+    let text = arguments.value("by") ?? "day,provider,model"
+    var steps: [Step] = []
+    var columns: [UsageColumn] = []
+    for word in text.split(separator: ",", omittingEmptySubsequences: false).map(String.init) {
+      if let step = Step(rawValue: word) {
+        steps.append(step)
+      } else if let column = UsageColumn(rawValue: word), !columns.contains(column) {
+        columns.append(column)
+      } else {
+        steps = [.day, .month]
+        break
+      }
+    }
+    guard steps.count <= 1 else {
+      throw .invalid(
+        name: "--by", value: text,
+        expected: "day or month, and any of user, key, function, provider and model, parted by commas")
+    }
+    step = steps.first
+    self.columns = columns
   }
 
   func run(_ console: Console) async throws -> ExitCode {
-    let totals = try await OperatedDatabase(arguments, console).look { [from, to] in
-      try await SQLUsageReport($0).usageTotals(from: from, to: to)
+    let operated = try OperatedDatabase(arguments, console)
+    let windows = Self.windows(from, to, step, try Self.zone(operated.configuration.timeZone))
+    let sums = try await operated.look { [columns] in
+      try await SQLUsageReport($0).usageSums(in: windows, by: columns)
     }
-    if totals.isEmpty, format == .text { console.note("nothing was used in these days") }
-    console.write(UsageTable.text(totals, as: format))
+    if sums.isEmpty, format == .text { console.note("nothing was used in these days") }
+    let names = (step.map { [$0.rawValue] } ?? []) + columns.map(\.rawValue)
+    console.write(UsageTable.text(sums, by: names, as: format))
     return .success
   }
 
-  /// The day's beginning, seconds since 1970.
-  private static func day(_ text: String) -> Int64? {
-    text.utf8.count == 10 ? RFC3339.seconds(text + "T00:00:00Z") : nil
+  /// The days or months from one day to another, both part of it; one window without a step.
+  private static func windows(
+    _ from: CivilDate, _ to: CivilDate, _ step: Step?, _ zone: TimeZoneRules
+  ) -> [Window] {
+    let start = zone.start(of: from) * 1_000
+    let end = zone.start(of: CivilDate(days: to.days + 1)) * 1_000
+    guard let step else { return [Window(id: "", start: start, end: end)] }
+    let period: QuotaPeriod = step == .day ? .day(zone) : .month(zone)
+    var windows: [Window] = []
+    var next = start
+    while next < end {
+      var window = period.window(at: next)
+      next = window.end
+      window.start = max(window.start, start)
+      window.end = min(window.end, end)
+      windows.append(window)
+    }
+    return windows
+  }
+
+  private static func zone(_ name: String) throws -> TimeZoneRules {
+    if name == "UTC" { return .utc }
+    guard let file = ZoneFiles.read(name), let zone = try? TimeZoneRules(name: name, tzif: file) else {
+      throw CommandFailure(message: "the time zone \(name) is unknown to this machine: install tzdata")
+    }
+    return zone
+  }
+
+  private static func day(_ text: String) -> CivilDate? {
+    guard text.utf8.count == 10 else { return nil }
+    return RFC3339.seconds(text + "T00:00:00Z").map { CivilDate(days: $0 / 86_400) }
   }
 }

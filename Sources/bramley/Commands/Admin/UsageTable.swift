@@ -1,5 +1,6 @@
 import Admission
 import Encodings
+import Gateway
 
 /// Sums of usage as text.
 enum UsageTable {
@@ -9,34 +10,38 @@ enum UsageTable {
     case json
   }
 
-  private static let columns = [
-    "day", "provider", "model", "requests", "input_tokens", "cache_read_tokens", "cache_write_tokens",
-    "output_tokens", "cost_dollars",
+  private static let amounts = [
+    "requests", "input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "images",
+    "cost_dollars",
   ]
 
   /// Each line ended.
-  static func text(_ totals: [UsageTotal], as format: Format) -> String {
+  ///
+  /// - Parameter columns: what the sums are told apart by; the first of them may be the window.
+  static func text(_ sums: [UsageSum], by columns: [String], as format: Format) -> String {
+    let names = columns + amounts
+    let rows = sums.map { cells($0, columns) }
     switch format {
     case .json:
-      let days = totals.map { total in
+      let lines = rows.map { row in
         JSONValue.object(
-          zip(columns, cells(total)).enumerated().map { index, cell in
-            (cell.0, index < 3 || cell.0 == "cost_dollars" ? .string(cell.1) : .number(cell.1))
+          zip(names, row).map { name, cell in
+            (name, columns.contains(name) || name == "cost_dollars" ? .string(cell) : .number(cell))
           })
       }
-      return JSONValue.object([("usage", .array(days))]).text + "\n"
+      return JSONValue.object([("usage", .array(lines))]).text + "\n"
     case .csv:
-      return ([columns] + totals.map(cells)).map { row in
+      return ([names] + rows).map { row in
         row.map(quoted).joined(separator: ",") + "\r\n"
       }.joined()
     case .text:
-      if totals.isEmpty { return "" }
-      let rows = [columns.map { $0.split(separator: "_").joined(separator: " ") }] + totals.map(cells)
-      let widths = columns.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
-      return rows.map { row in
+      if rows.isEmpty { return "" }
+      let table = [names.map { $0.split(separator: "_").joined(separator: " ") }] + rows
+      let widths = names.indices.map { column in table.map { $0[column].count }.max() ?? 0 }
+      return table.map { row in
         row.indices.map { column in
           let pad = String(repeating: " ", count: widths[column] - row[column].count)
-          return column < 3 ? row[column] + pad : pad + row[column]
+          return column < columns.count ? row[column] + pad : pad + row[column]
         }.joined(separator: "  ") + "\n"
       }.joined()
     }
@@ -51,11 +56,12 @@ enum UsageTable {
     return "\(amount < 0 ? "-" : "")\(padded.dropLast(12)).\(places)"
   }
 
-  private static func cells(_ total: UsageTotal) -> [String] {
-    [
-      String(CivilTime(secondsSince1970: total.day / 1_000).rfc3339.prefix(10)), total.provider, total.model,
-      "\(total.requests)", "\(total.inputTokens)", "\(total.cacheReadTokens)", "\(total.cacheWriteTokens)",
-      "\(total.outputTokens)", dollars(total.cost),
+  private static func cells(_ sum: UsageSum, _ columns: [String]) -> [String] {
+    // A window is named by its day or month; without one there is but the value of each column.
+    let windows = columns.count > sum.values.count ? [sum.window.id] : []
+    return windows + sum.values + [
+      "\(sum.requests)", "\(sum.inputTokens)", "\(sum.cacheReadTokens)", "\(sum.cacheWriteTokens)",
+      "\(sum.outputTokens)", "\(sum.images)", dollars(sum.cost),
     ]
   }
 
