@@ -183,6 +183,83 @@ import Testing
     #expect(try await fixture.base.sums("b") == (45, 0))
   }
 
+  @Test(
+    "RULES §5.5: 200 who race for one budget and one quota, of whom some err, leave and die: the ceilings hold, nothing leaks, each is settled once",
+    arguments: Backend.allCases)
+  func race(backend: Backend) async throws {
+    let fixture = try await StoreFixture(backend)
+    try await fixture.registerMany(10)
+    // Two nodes on PostgreSQL; on SQLite two ledgers would be two servers, which the data directory forbids.
+    let ledgers =
+      backend == .postgreSQL
+      ? [fixture.ledger, SQLAdmissionLedger(fixture.database, clock: .caller)] : [fixture.ledger]
+    let (budget, quota, images): (Int64, Int64, Int64) = (10_000, 120, 300)
+    let charges = [
+      charge("quota", Requests.day, quota, .requests, 1, .everyone, alarms: true),
+      charge("pictures", Requests.month, images, .images, 4, .everyone),
+      charge("budget", Requests.month, budget, .money, 150, .everyone, alarms: true),
+      Charge(subject: .key, rule: "running", amount: 1, limit: .inFlight(100)),
+    ]
+    struct Tally {
+      var admitted = 0
+      var cost: Int64 = 0
+      var images: Int64 = 0
+      var died = 0
+    }
+    let total = try await withThrowingTaskGroup(of: Tally.self) { group in
+      for number in 1...200 {
+        group.addTask {
+          let ledger = ledgers[number % ledgers.count]
+          var tally = Tally()
+          let request = Requests.assertion(
+            number % 10, counter: UInt32(number / 10 + 1), id: number, charges: charges, lease: 1_000)
+          guard try await ledger.admit(request).isAdmitted else { return tally }
+          tally.admitted = 1
+          if number.isMultiple(of: 9) {
+            // Its server dies; the sweep books the hold.
+            tally.died = 1
+            return tally
+          }
+          let outcome: Settlement.Outcome
+          switch number % 4 {
+          case 0: outcome = .released(giveBackCount: true)
+          case 1: outcome = .released(giveBackCount: false)
+          default: outcome = .used(cost: Int64(number % 140), tokens: 9, images: Int64(number % 5))
+          }
+          let settlement = Settlement(id: request.id, outcome: outcome, now: Requests.now + 5)
+          // Twice, by whichever node: an answer was lost.
+          let both = [try await ledger.settle(settlement), try await ledgers[0].settle(settlement)]
+          #expect(both == [true, false])
+          if case .used(let cost, _, let images) = outcome { (tally.cost, tally.images) = (cost, images) }
+          return tally
+        }
+      }
+      return try await group.reduce(into: Tally()) { sum, one in
+        sum.admitted += one.admitted
+        sum.cost += one.cost
+        sum.images += one.images
+        sum.died += one.died
+      }
+    }
+    #expect(total.admitted > 40)
+    let swept = try await fixture.ledger.sweep(now: Requests.now + 5_000)
+    #expect(swept == total.died)
+    let money = try await fixture.sums("budget")
+    #expect(money == (total.cost + Int64(total.died) * 150, 0))
+    #expect(money.used <= budget)
+    let pictures = try await fixture.sums("pictures:images")
+    #expect(pictures == (total.images + Int64(total.died) * 4, 0))
+    #expect(pictures.used <= images)
+    let counted = try await fixture.sums("quota")
+    #expect(counted.held == 0 && counted.used <= quota && counted.used <= Int64(total.admitted))
+    #expect(try await fixture.sums("running") == (0, 0))
+    #expect(try await fixture.openReservations() == 0)
+    // No share was told twice.
+    var told: [String] = []
+    for ledger in ledgers { told += await ledger.takeAlarms().map { "\($0.rule) \($0.share)" } }
+    #expect(Set(told).count == told.count)
+  }
+
   @Test("The secret of persons is made once, by whoever is first", arguments: Backend.allCases)
   func secret(backend: Backend) async throws {
     let fixture = try await StoreFixture(backend)

@@ -88,6 +88,38 @@ import Testing
   }
 
   @Test(
+    "Minutes that are over go an hour later, a hundred at a time, and what settles into one is let go",
+    arguments: Backend.allCases)
+  func minutes(backend: Backend) async throws {
+    let fixture = try await StoreFixture(backend)
+    try await fixture.register(0)
+    for number in 0..<130 {
+      let start = Requests.now + Int64(number) * 60_000
+      let minute = Window(id: "m\(number)", start: start, end: start + 60_000)
+      let request = Requests.assertion(
+        0, counter: UInt32(number + 1), id: number,
+        charges: [
+          Charge(subject: .key, rule: "rate", amount: 1, limit: .window(minute, limit: 9, unit: .requests)),
+          Charge(subject: .key, rule: "tokens", amount: 5, limit: .window(minute, limit: 9, unit: .tokens)),
+        ], now: start, lease: 90 * Self.day)
+      #expect(try await fixture.ledger.admit(request).isAdmitted)
+    }
+    let last = Requests.now + 130 * 60_000
+    _ = try await fixture.ledger.sweep(now: last)
+    // 69 minutes of two rules ended more than an hour ago.
+    #expect(try await number(fixture, "select count(*) from periods") == 122)
+    #expect(try await fixture.sums("rate") == (61, 0))
+    #expect(
+      try await fixture.ledger.settle(
+        Settlement(id: Requests.identifier(3), outcome: .used(cost: 0, tokens: 4), now: last)))
+    #expect(try await fixture.sums("tokens:tokens") == (0, 305))
+    #expect(
+      try await fixture.ledger.settle(
+        Settlement(id: Requests.identifier(129), outcome: .used(cost: 0, tokens: 4), now: last)))
+    #expect(try await fixture.sums("tokens:tokens") == (4, 300))
+  }
+
+  @Test(
     "Addresses that say nothing any more go; those that run, count or burst stay", arguments: Backend.allCases
   )
   func addresses(backend: Backend) async throws {
