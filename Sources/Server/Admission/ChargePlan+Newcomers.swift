@@ -45,7 +45,8 @@ extension ChargePlan {
   func newcomer(_ bound: CallAmounts, _ day: Window, now: Int64) -> [Charge] {
     let newcomer = configuration.newcomer
     let rule = NewcomerRule(
-      registeredAfter: now / 1000 - newcomer.hours * 3600, untilRiskKnown: newcomer.untilRiskKnown,
+      registeredAfter: now / 1000 - newcomer.hours * 3600,
+      untilRiskKnown: newcomer.untilRiskKnown ?? (configuration.attest.appleKey != nil),
       riskAbove: newcomer.riskAbove, knownDevice: newcomer.knownDevice)
     var charges: [Charge] = []
     if let limit = newcomer.requests {

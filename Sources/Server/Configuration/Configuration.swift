@@ -162,8 +162,9 @@ extension Configuration {
     package var money: Int64?
     /// How long after its registration a key is new, hours.
     package var hours: Int64 = 24
-    /// Whether a key is new for as long as the risk metric of its receipt is not known.
-    package var untilRiskKnown = false
+    /// Whether a key is new for as long as the risk metric of its receipt is not known; nil: where Apple is asked
+    /// for it.
+    package var untilRiskKnown: Bool?
     /// Above which risk metric a key counts as new.
     package var riskAbove: Int64?
     /// Whether a key counts as new whose device had registered before, as DeviceCheck says.

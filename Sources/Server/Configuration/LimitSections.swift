@@ -12,7 +12,7 @@ extension Configuration {
     burst.finish()
     if let value = root.entry("in_flight")?.integer(1...10_000) { out.inFlight = value }
     if let value = root.entry("ipv6_site_factor")?.integer(1...65_536) { out.ipv6SiteFactor = value }
-    newcomer(root.section("newcomer"), into: &out.newcomer)
+    newcomer(root.section("newcomer"), asksApple: out.attest.appleKey != nil, into: &out.newcomer)
     let usage = root.section("usage")
     if let value = usage.entry("retention_days")?.integer(1...36_500) { out.usageRetentionDays = value }
     usage.finish()
@@ -26,7 +26,9 @@ extension Configuration {
     check(root, out)
   }
 
-  private static func newcomer(_ section: ConfigurationSection, into out: inout Newcomer) {
+  private static func newcomer(
+    _ section: ConfigurationSection, asksApple: Bool, into out: inout Newcomer
+  ) {
     if let value = section.entry("requests")?.integer(0...1_000_000_000) { out.requests = value }
     if let entry = section.entry("dollars"), let text = entry.string() {
       out.money = picoDollars(text)
@@ -36,7 +38,14 @@ extension Configuration {
       }
     }
     if let value = section.entry("hours")?.integer(0...720) { out.hours = value }
-    if let value = section.entry("until_risk_known")?.bool() { out.untilRiskKnown = value }
+    if let entry = section.entry("until_risk_known") {
+      out.untilRiskKnown = entry.bool()
+      if out.untilRiskKnown == true, !asksApple {
+        section.reading.mistake(
+          entry, "nobody asks Apple for the risk metric, so it would never be known",
+          "give attest.apple_key, or remove it")
+      }
+    }
     if let value = section.entry("risk_above")?.integer(0...1_000_000) { out.riskAbove = value }
     if let value = section.entry("known_device")?.bool() { out.knownDevice = value }
     section.finish()
