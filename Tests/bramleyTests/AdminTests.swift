@@ -59,7 +59,8 @@ struct AdminTests {
     let months = await bramley(
       "admin", "usage", "--from", "2026-10-01", "--to", "2026-11-02", "--by", "month,provider", "--csv")
     #expect(months.output.contains("\r\n2026-10,anthropic,4,40,"), "\(months.output)")
-    let all = await bramley("admin", "usage", "--from", "2026-10-01", "--to", "2026-11-02", "--by", "function", "--csv")
+    let all = await bramley(
+      "admin", "usage", "--from", "2026-10-01", "--to", "2026-11-02", "--by", "function", "--csv")
     #expect(all.output.contains("function,requests"))
     #expect(all.output.contains("\r\n,4,40,"), "\(all.output)")
     for wrong in [
