@@ -99,7 +99,7 @@ struct Application {
       endpoints += queue.endpoints(gate, desk, direct: endpoints.filter { $0.path.hasPrefix("/ai/fal/run/") })
     }
     if let accounts { endpoints += AccountRoutes(service: accounts).all }
-    self.endpoints = endpoints
+    self.endpoints = Self.demandingFreshness(endpoints, accounts)
     adminEndpoints = environment.accounts.map { AdminRoutes(accounts: $0).all } ?? []
     self.metrics = metrics
     self.log = log

@@ -1,3 +1,5 @@
+package import Encodings
+
 /// An event of a verified notification of Apple. Times are milliseconds since 1970.
 package struct AppleEvent: Sendable, Equatable {
   /// What it is about.
@@ -56,19 +58,62 @@ package enum AppleEventOutcome: String, Sendable, CaseIterable {
   /// A deletion was told, and the operator wants to look at those.
   case recorded
   case unknownType = "unknown_type"
+  /// The identity left its user, who has another one; their sessions ended.
+  case unlinked
+  /// The account is being deleted; its sessions ended before.
+  case deleting
+}
+
+/// What applying an event came to.
+package struct AppleEventResult: Sendable, Equatable {
+  package var outcome: AppleEventOutcome
+  /// Whose identity it is about.
+  package var user: UUID?
+
+  package init(_ outcome: AppleEventOutcome, user: UUID? = nil) {
+    self.outcome = outcome
+    self.user = user
+  }
 }
 
 /// What the operator decided.
 package struct AppleEventPolicy: Sendable, Equatable {
+  /// What is done when the user withdraws consent.
+  package enum ConsentWithdrawal: String, Sendable, CaseIterable {
+    /// The identity is marked and the sessions end; the same Apple Account comes back to the account.
+    case revoke
+    /// The identity leaves the account, where that has another one; else as ``revoke``, for nobody could come back.
+    case unlink
+    /// The account is deleted, where it has no other identity; else as ``unlink``.
+    case delete
+  }
+
   /// What is done when the user deleted the Apple account.
   package enum AccountDeletion: String, Sendable, CaseIterable {
+    /// The account is deleted, where it has no other identity; else that one leaves it.
+    case delete
     /// As when consent is withdrawn; the account and its data stay.
     case revoke
     /// Nothing but the record of it, and an alarm.
     case record
   }
 
+  package var onConsentRevoked: ConsentWithdrawal
   package var onAccountDeleted: AccountDeletion
 
-  package init(onAccountDeleted: AccountDeletion = .revoke) { self.onAccountDeleted = onAccountDeleted }
+  package init(
+    onConsentRevoked: ConsentWithdrawal = .revoke, onAccountDeleted: AccountDeletion = .revoke
+  ) {
+    self.onConsentRevoked = onConsentRevoked
+    self.onAccountDeleted = onAccountDeleted
+  }
+
+  /// Whether an event of that kind may delete an account: then Apple is asked first (RULES §2.4).
+  package func mayDelete(_ kind: AppleEvent.Kind) -> Bool {
+    switch kind {
+    case .consentRevoked: onConsentRevoked == .delete
+    case .accountDeleted: true
+    case .emailEnabled, .emailDisabled, .unknown: false
+    }
+  }
 }

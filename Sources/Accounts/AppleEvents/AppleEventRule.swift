@@ -9,6 +9,10 @@ package enum AppleEventRule {
   package enum Decision: Sendable, Equatable {
     /// The identity as it is to be, its user's sessions ended and its tokens forgotten.
     case revoke(Identity)
+    /// The identity that its user loses; their sessions end.
+    case unlink(Identity)
+    /// The identity as it is to be, its user's sessions ended, until the account is deleted.
+    case delete(Identity)
     /// The identity as it is to be.
     case forward(Identity)
     case nothing(AppleEventOutcome)
@@ -31,9 +35,11 @@ package enum AppleEventRule {
 
   /// - Parameters:
   ///   - identity: the subject's, where it has one here.
+  ///   - hasOther: whether its user has another live identity.
   ///   - consentHolds: whether Apple honours a refresh token of it.
   package static func decide(
-    _ event: AppleEvent, identity: Identity?, consentHolds: Bool, policy: AppleEventPolicy, now: Int64
+    _ event: AppleEvent, identity: Identity?, hasOther: Bool = false, consentHolds: Bool,
+    policy: AppleEventPolicy, now: Int64
   ) -> Decision {
     guard event.kind != .unknown else { return .nothing(.unknownType) }
     guard var identity else { return .nothing(.unknownSubject) }
@@ -47,12 +53,16 @@ package enum AppleEventRule {
     case .consentRevoked, .accountDeleted, .unknown:
       // As old as the consent is newer than it, as for a token that comes after the event.
       guard event.time >= identity.consentAt else { return .nothing(.stale) }
-      if event.kind == .accountDeleted {
-        if consentHolds { return .nothing(.contradicted) }
-        if policy.onAccountDeleted == .record { return .nothing(.recorded) }
-      }
+      // RULES §2.4: a consent that Apple honours was not withdrawn, or it was given again.
+      if consentHolds, policy.mayDelete(event.kind) { return .nothing(.contradicted) }
+      if event.kind == .accountDeleted, policy.onAccountDeleted == .record { return .nothing(.recorded) }
       identity.status = .revoked
-      return .revoke(identity)
+      let (deletes, unlinks) =
+        event.kind == .accountDeleted
+        ? (policy.onAccountDeleted == .delete, policy.onAccountDeleted == .delete)
+        : (policy.onConsentRevoked == .delete, policy.onConsentRevoked != .revoke)
+      if unlinks, hasOther { return .unlink(identity) }
+      return deletes ? .delete(identity) : .revoke(identity)
     }
   }
 }

@@ -8,6 +8,8 @@ package enum AuditAction: String, Sendable, CaseIterable {
   case identityLinked = "identity_linked"
   case identityUnlinked = "identity_unlinked"
   case identityRevoked = "identity_revoked"
+  /// It is known by the name that it has under another team.
+  case identityTransferred = "identity_transferred"
   /// Told by Apple, and not acted upon.
   case appleAccountDeleted = "apple_account_deleted"
   case emailForwardingChanged = "email_forwarding_changed"

@@ -8,13 +8,16 @@ package protocol AppleEventStore: Sendable {
   /// by a quarter of how long one waits already (six hours at most), so that a crash in the middle neither loses one
   /// nor asks Apple twice.
   func pending(now: Int64, retryAt: Int64, limit: Int64) async throws -> [PendingAppleEvent]
-  /// Does what the event asks for and notes what came of it; nil where it was applied before.
+  /// Does what the event asks for and notes what came of it; nil where it was applied before. One that came to
+  /// ``AppleEventOutcome/deleting`` ended the sessions and waits on, until the deletion is begun and told by `finish`.
   ///
   /// - Parameters:
   ///   - consentHolds: whether Apple still honours a refresh token of the subject, where that was asked.
   func apply(
     _ id: String, consentHolds: Bool, policy: AppleEventPolicy, now: Int64
-  ) async throws -> AppleEventOutcome?
+  ) async throws -> AppleEventResult?
+  /// Notes what came of an event that waits.
+  func finish(_ id: String, _ outcome: AppleEventOutcome, now: Int64) async throws
   /// Notes that this server is about to end the consent at Apple: what Apple tells of it within ten minutes is
   /// kept and not applied (RULES §2.4). To be called before Apple is asked, which may tell before it answers.
   func revoking(teamID: String, subject: String, now: Int64) async throws
@@ -25,8 +28,8 @@ package protocol AppleEventStore: Sendable {
 /// An event that waits to be applied.
 package struct PendingAppleEvent: Sendable, Equatable {
   package var event: AppleEvent
-  /// For one that says the Apple account was deleted, and is newer than the consent: what Apple is to be asked
-  /// about first (RULES §2.4).
+  /// For one by which consent ends, and that is newer than the consent: what Apple is to be asked about before an
+  /// account is deleted (RULES §2.4).
   package var tokens: [SealedAppleToken]
 
   package init(event: AppleEvent, tokens: [SealedAppleToken]) {

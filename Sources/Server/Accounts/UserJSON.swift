@@ -2,7 +2,7 @@ import Accounts
 import Encodings
 
 extension User {
-  /// The user as Supabase Auth writes one, its members in that order.
+  /// The user as Supabase Auth writes one, its members in that order; `may_contact` and `may_market` are Bramley's own.
   var json: JSONValue {
     var out: [(String, JSONValue)] = [
       ("id", .string(id.description)), ("aud", "authenticated"), ("role", "authenticated"),
@@ -19,6 +19,9 @@ extension User {
     out.append(("updated_at", .time(updatedAt)))
     if let bannedUntil { out.append(("banned_until", .time(bannedUntil))) }
     out.append(("is_anonymous", .bool(isAnonymous)))
+    let contact = MailContact(self)
+    out.append(("may_contact", .bool(contact?.mayContact ?? false)))
+    out.append(("may_market", .bool(contact?.mayMarket ?? false)))
     return .object(out)
   }
 }

@@ -32,6 +32,8 @@ extension Configuration {
     package var stepUpMaximumAge: Int64 = 300
     /// When Apple is told of a deletion (RULES §4.1).
     package var deletionPolicy = Deletion.Policy.required
+    /// Further routes that demand a recent sign-in.
+    package var stepUpRoutes: [StepUpRoute] = []
     /// What keeps the keys and tokens in the database sealed; the first seals, all open.
     package var sealingKeys: [SealingKey] = []
     /// `apple`; nil without Sign in with Apple.
@@ -46,6 +48,19 @@ extension Configuration {
 }
 
 extension Configuration.Auth {
+  /// A route that demands a recent sign-in.
+  package struct StepUpRoute: Sendable, Equatable {
+    /// The template of its path.
+    package var route: String
+    /// Seconds.
+    package var maximumAge: Int64
+
+    package init(route: String, maximumAge: Int64) {
+      self.route = route
+      self.maximumAge = maximumAge
+    }
+  }
+
   /// A key that seals what is kept in the database.
   package struct SealingKey: Sendable, Equatable {
     /// Stands beside what it sealed.
@@ -62,6 +77,8 @@ extension Configuration.Auth {
   /// Sign in with Apple.
   package struct Apple: Sendable, Equatable {
     package var teamID: String
+    /// Where Apple is: nil for Apple itself, else a simulated one on this machine, in development alone.
+    package var baseURL: String?
     /// The key of Sign in with Apple; nil where codes are not exchanged and nothing is revoked.
     package var keyID: String?
     /// Its `.p8`.
@@ -74,12 +91,20 @@ extension Configuration.Auth {
     package var requireChallenge = false
     /// Apple Accounts that a user may link (RULES §3.2).
     package var identitiesPerUser = 1
+    /// What Apple's word of a withdrawn consent does.
+    package var onConsentRevoked = AppleEventPolicy.ConsentWithdrawal.revoke
     /// What Apple's word of a deleted Apple account does.
-    package var onAccountDeleted = AppleEventPolicy.AccountDeletion.revoke
+    package var onAccountDeleted = AppleEventPolicy.AccountDeletion.delete
 
     package init(teamID: String, clients: [AppleClient]) {
       self.teamID = teamID
       self.clients = clients
+    }
+
+    /// Where Apple is.
+    package var service: AppleIDService {
+      guard let base = baseURL.flatMap({ BaseURL($0) }) else { return .apple }
+      return AppleIDService(scheme: base.scheme, authority: base.authority, pathPrefix: base.path)
     }
 
     /// The first one for browsers.

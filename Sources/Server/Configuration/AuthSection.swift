@@ -42,6 +42,7 @@ extension Configuration {
     let deletion = section.section("deletion")
     if let value = deletion.entry("revocation")?.choice(Deletion.Policy.self) { out.deletionPolicy = value }
     deletion.finish()
+    if let routes = section.objects("step_up_routes", { stepUpRoute($0) }) { out.stepUpRoutes = routes }
     out.sealingKeys = sealingKeys(section.section("sealing"))
     let apple = section.section("apple")
     if apple.isPresent { out.apple = Self.apple(apple, whole, isSealed: !out.sealingKeys.isEmpty) }
@@ -115,8 +116,19 @@ extension Configuration {
     var out = Auth.Apple(teamID: teamID, clients: clients ?? [])
     if let entry = section.entry("issuers") { out.issuers = entry.strings().map(\.text) }
     if let value = section.entry("require_challenge")?.bool() { out.requireChallenge = value }
+    if let entry = section.entry("base_url"), let text = entry.string() {
+      out.baseURL = text
+      if BaseURL(text)?.isLoopback != true || whole.deployment == .production {
+        section.reading.mistake(
+          entry, "Apple is at Apple",
+          "remove the key; in development it may name a simulated Apple on this machine")
+      }
+    }
     if let value = section.entry("identities_per_user")?.integer(1...10) {
       out.identitiesPerUser = Int(value)
+    }
+    if let value = section.entry("on_consent_revoked")?.choice(AppleEventPolicy.ConsentWithdrawal.self) {
+      out.onConsentRevoked = value
     }
     if let value = section.entry("on_account_deleted")?.choice(AppleEventPolicy.AccountDeletion.self) {
       out.onAccountDeleted = value

@@ -95,6 +95,7 @@ extension Configuration {
     if auth.isPresent { out.auth = Self.auth(auth, out) }
     providers(root.section("providers"), into: &out)
     functions(root, into: &out)
+    checkStepUpRoutes(root, out)
     limits(root, into: &out)
     events(root.section("events"), into: &out)
     hooks(root.section("hooks"), into: &out)

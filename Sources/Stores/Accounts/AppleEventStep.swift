@@ -10,25 +10,29 @@ struct AppleEventStep {
   let now: Int64
   let transaction: Transaction
 
-  func run() throws -> AppleEventOutcome? {
+  func run() throws -> AppleEventResult? {
     guard let seen = try waiting() else { return nil }
     // Nobody signs in with it, links it, or applies another event to it meanwhile.
     try transaction.lock(names: ["subject apple \(seen.subject)"])
     guard let event = try waiting() else { return nil }
-    let identity = try identity(of: event)
+    let (identity, user) = try identity(of: event)
+    let hasOther = user?.identities.contains { $0.id != identity?.id && $0.status == .live } ?? false
     let outcome = try carryOut(
       AppleEventRule.decide(
-        event, identity: identity, consentHolds: consentHolds, policy: policy, now: now),
-      event)
+        event, identity: identity, hasOther: hasOther, consentHolds: consentHolds, policy: policy, now: now),
+      event, wasRevoked: identity?.status == .revoked)
     if let identity, outcome == .contradicted || outcome == .recorded {
       try AuditRows.write(
         .appleAccountDeleted, by: .apple, user: identity.userID, reason: outcome.rawValue, now: now,
         transaction)
     }
+    let result = AppleEventResult(outcome, user: identity?.userID)
+    // Told once the deletion is begun: it must not be forgotten before.
+    if outcome == .deleting { return result }
     try transaction.enqueue(
       "update apple_events set applied_at = $2, outcome = $3 where jti = $1",
       [.text(id), .integer(now), .text(outcome.rawValue)])
-    return outcome
+    return result
   }
 
   /// The event, unless it was applied.
@@ -41,21 +45,21 @@ struct AppleEventStep {
     ) { SQLAppleEventStore.event($0) }
   }
 
-  /// The subject's identity, its user locked.
-  private func identity(of event: AppleEvent) throws -> Identity? {
+  /// The subject's identity, and its user, who is locked.
+  private func identity(of event: AppleEvent) throws -> (Identity?, User?) {
     let found = try UserRows.identity(
       provider: "apple", teamID: event.teamID, subject: event.subject, transaction)
-    guard let found else { return nil }
+    guard let found else { return (nil, nil) }
     let user = try UserRows.user(found.userID, locked: true, transaction)
     // The user may have gone, or let go of it, while this step waited.
     guard let identity = user?.identities.first(where: { $0.id == found.id }) else {
       throw DatabaseError.conflict
     }
-    return identity
+    return (identity, user)
   }
 
   private func carryOut(
-    _ decision: AppleEventRule.Decision, _ event: AppleEvent
+    _ decision: AppleEventRule.Decision, _ event: AppleEvent, wasRevoked: Bool
   ) throws -> AppleEventOutcome {
     let reason = "\(event.type) by Apple"
     switch decision {
@@ -67,16 +71,39 @@ struct AppleEventStep {
       try tell(.emailForwardingChanged, identity, [("forwards_email", .bool(identity.forwardsEmail == true))])
       return .forwarding
     case .revoke(let identity):
-      try AccountSessionRows.endAll(of: identity.userID, transaction)
-      try UserRows.endDeviceTokens(of: identity.userID, transaction)
-      try UserRows.update(identity, transaction)
-      try transaction.enqueue(
-        "delete from apple_tokens where identity = $1", [SQLValue(identity.id)])
-      try AuditRows.write(
-        .identityRevoked, by: .apple, user: identity.userID, reason: reason, now: now, transaction)
-      try tell(.consentRevoked, identity, [("reason", .string(event.type))])
+      try revoke(identity, event)
       return .revoked
+    case .delete(let identity):
+      // Asked again, since the process ended before the deletion was begun: what is told was told.
+      if !wasRevoked { try revoke(identity, event) }
+      return .deleting
+    case .unlink(let identity):
+      try revoke(identity, event)
+      try unlink(identity, reason: reason)
+      return .unlinked
     }
+  }
+
+  private func revoke(_ identity: Identity, _ event: AppleEvent) throws {
+    try AccountSessionRows.endAll(of: identity.userID, transaction)
+    try UserRows.endDeviceTokens(of: identity.userID, transaction)
+    try UserRows.update(identity, transaction)
+    try transaction.enqueue(
+      "delete from apple_tokens where identity = $1", [SQLValue(identity.id)])
+    try AuditRows.write(
+      .identityRevoked, by: .apple, user: identity.userID, reason: "\(event.type) by Apple", now: now,
+      transaction)
+    try tell(.consentRevoked, identity, [("reason", .string(event.type))])
+  }
+
+  private func unlink(_ identity: Identity, reason: String) throws {
+    guard let owner = try UserRows.user(identity.userID, transaction) else { return }
+    try transaction.execute("delete from identities where id = $1", [SQLValue(identity.id)])
+    let left = Profile.updated(owner, unlinking: identity, now: now)
+    try UserRows.update(left, transaction)
+    try AuditRows.write(
+      .identityUnlinked, by: .apple, user: identity.userID, reason: reason, now: now, transaction)
+    try EventRows.insert(.about(identity, of: left, .userUnlinked, now: now), transaction)
   }
 
   /// Tells of the identity as it is now.

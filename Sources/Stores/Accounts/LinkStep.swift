@@ -20,7 +20,7 @@ struct LinkStep {
       }
       return OpenSession(user: open.user, session: session)
     case .link(let open, let authTime):
-      let identity = Profile.identity(signIn, of: open.user.id)
+      let identity = try ForwardingRows.consulted(Profile.identity(signIn, of: open.user.id), transaction)
       let user = Profile.updated(open.user, by: assertion, before: nil, now: now)
       try UserRows.insert(identity, transaction)
       try UserRows.update(user, transaction)

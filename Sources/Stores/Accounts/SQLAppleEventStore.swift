@@ -53,7 +53,9 @@ package struct SQLAppleEventStore: AppleEventStore {
         try transaction.enqueue(
           "update apple_events set next_try = $2 where jti = $1",
           [.text(event.id), .integer(retryAt + delay)])
-        guard event.kind == .accountDeleted else { return PendingAppleEvent(event: event, tokens: []) }
+        guard event.kind == .accountDeleted || event.kind == .consentRevoked else {
+          return PendingAppleEvent(event: event, tokens: [])
+        }
         let tokens = try SQLAppleTokenStore.tokens(
           "i.provider = 'apple' and i.team_id = $1 and i.subject = $2 and i.consent_at <= $3",
           [.text(event.teamID), .text(event.subject), .integer(event.time)], transaction)
@@ -64,11 +66,19 @@ package struct SQLAppleEventStore: AppleEventStore {
 
   package func apply(
     _ id: String, consentHolds: Bool, policy: AppleEventPolicy, now: Int64
-  ) async throws -> AppleEventOutcome? {
+  ) async throws -> AppleEventResult? {
     try await database.accountStep { transaction in
       try AppleEventStep(
         id: id, consentHolds: consentHolds, policy: policy, now: now, transaction: transaction
       ).run()
+    }
+  }
+
+  package func finish(_ id: String, _ outcome: AppleEventOutcome, now: Int64) async throws {
+    try await database.accountStep { transaction in
+      try transaction.execute(
+        "update apple_events set applied_at = $2, outcome = $3 where jti = $1 and applied_at is null",
+        [.text(id), .integer(now), .text(outcome.rawValue)])
     }
   }
 

@@ -23,7 +23,7 @@ struct SignInStep {
       let open = try Self.enter(user, by: identity, signIn, transaction)
       return try finish(open, token, .login)
     case .adopt(let user):
-      let identity = Profile.identity(signIn, of: user.id)
+      let identity = try ForwardingRows.consulted(Profile.identity(signIn, of: user.id), transaction)
       let adopted = Profile.updated(user, by: assertion, before: nil, now: now)
       try UserRows.insert(identity, transaction)
       try UserRows.update(adopted, transaction)
@@ -35,7 +35,8 @@ struct SignInStep {
       try EventRows.insert(.linked(entered, identity, wasAnonymous: user.isAnonymous, now: now), transaction)
       return try finish(entered, token, .login)
     case .signUp:
-      let open = signIn.newcomer
+      var open = signIn.newcomer
+      open.user.identities = try open.user.identities.map { try ForwardingRows.consulted($0, transaction) }
       guard try UserRows.insert(open.user, transaction) else { throw DatabaseError.conflict }
       for identity in open.user.identities { try UserRows.insert(identity, transaction) }
       return try finish(open, token, .userSignedUp)
@@ -103,6 +104,11 @@ struct SignInStep {
     let updated = Profile.updated(user, by: assertion, before: identity.email, now: signIn.now)
     try UserRows.update(updated, transaction)
     try UserRows.update(known, isRekeyed: isRekeyed, transaction)
+    if isRekeyed {
+      try AuditRows.write(
+        .identityTransferred, by: signIn.origin, user: user.id,
+        reason: "\(identity.teamID) to \(known.teamID)", now: signIn.now, transaction)
+    }
     return OpenSession(
       user: updated.with(known), session: session(signIn, of: user.id, authTime: nil))
   }

@@ -128,6 +128,10 @@ enum UserRows {
         last_sign_in_at = $13, forwards_email = $14, forwarding_at = $15\(transfer)
       where id = $1
       """, values(identity))
+    // Sealed under the name of before, and good for the former team alone.
+    if isRekeyed {
+      try transaction.enqueue("delete from apple_tokens where identity = $1", [SQLValue(identity.id)])
+    }
   }
 
   private static func values(_ user: User) -> [SQLValue] {

@@ -17,6 +17,7 @@ package enum Schema {
     Migration(version: 11, name: "quotas", sql: quotas),
     Migration(version: 12, name: "deletions", sql: deletions),
     Migration(version: 13, name: "kept answers", sql: keptAnswers),
+    Migration(version: 14, name: "team transfers", sql: teamTransfers),
   ]
 
   /// Brings the database to this program's schema; the versions that were applied.

@@ -16,6 +16,7 @@ let allCommands: [any Command.Type] = [
   ListDeletions.self, ShowDeletion.self, RetryDeletion.self, ListKeys.self, BanKey.self,
   RevokeKey.self,
   ListEvents.self, ListDeadEvents.self, ReplayEvents.self,
+  ExportUsers.self, ImportUsers.self,
   Ask.self, Proxy.self, BuyToken.self, AppleSignIn.self, AppleSettings.self,
   DeviceRisk.self,
   InspectAttestation.self, InspectAssertion.self, InspectReceipt.self,

@@ -1,4 +1,5 @@
 import Server
+import SignInWithApple
 import System
 import Transport
 
@@ -25,7 +26,9 @@ struct Serve: Command {
     let configuration = try ConfigurationFile.read(config, console)
     let parts = try await Compose(configuration, use: StoredState.use(configuration))
     let server = try Server(
-      try parts.environment(upstream: try parts.network(), apple: try parts.appleNetwork()))
+      try parts.environment(
+        upstream: try parts.network(), apple: try parts.appleNetwork(),
+        appleService: configuration.auth?.apple?.service ?? .apple))
     let live = try await LiveServer(server, parts)
     console.note(
       "serving on http://\(live.listener.addresses[0]), metrics on http://\(live.adminListener.addresses[0])/metrics"

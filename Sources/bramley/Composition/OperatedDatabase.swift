@@ -26,6 +26,9 @@ struct OperatedDatabase {
     }
   }
 
+  /// That of a configuration that was read for more.
+  init(configuration: Configuration) { self.configuration = configuration }
+
   var place: DatabasePlace { DatabasePlace(configuration) }
 
   /// The directory of a SQLite database; throws where the database is a server, which has tools of its own.

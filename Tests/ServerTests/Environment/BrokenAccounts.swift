@@ -68,7 +68,8 @@ struct BrokenAccounts: AccountStore, UserStore, SigningKeyStore, AppleTokenStore
   func pending(now: Int64, retryAt: Int64, limit: Int64) async throws -> [PendingAppleEvent] { throw Down() }
   func apply(
     _ id: String, consentHolds: Bool, policy: AppleEventPolicy, now: Int64
-  ) async throws -> AppleEventOutcome? { throw Down() }
+  ) async throws -> AppleEventResult? { throw Down() }
+  func finish(_ id: String, _ outcome: AppleEventOutcome, now: Int64) async throws { throw Down() }
   func revoking(teamID: String, subject: String, now: Int64) async throws { throw Down() }
   func forget(before time: Int64) async throws { throw Down() }
 

@@ -21,7 +21,7 @@ import Testing
     policy: AppleEventPolicy = AppleEventPolicy(), now: Int64
   ) async throws -> AppleEventOutcome? {
     #expect(try await fixture.events.record([event], now: now))
-    return try await fixture.events.apply(event.id, consentHolds: holds, policy: policy, now: now)
+    return try await fixture.events.apply(event.id, consentHolds: holds, policy: policy, now: now)?.outcome
   }
 
   private func token(_ subject: Int) -> SealedAppleToken {
@@ -53,7 +53,8 @@ import Testing
     // The same notification once more, by then in the past, does nothing.
     #expect(try await fixture.events.record([event("a", "consent-revoked", now)], now: now) == false)
     #expect(
-      try await fixture.events.apply("a", consentHolds: false, policy: AppleEventPolicy(), now: now) == nil)
+      try await fixture.events.apply("a", consentHolds: false, policy: AppleEventPolicy(), now: now)?.outcome
+        == nil)
     #expect(try await fixture.accounts.session(again.session.id, now: now + Self.minute) != nil)
   }
 
@@ -167,7 +168,7 @@ import Testing
     #expect(
       try await tell(fixture, event("c", "account-deleted", now), policy: record, now: now) == .recorded)
     #expect(
-      try await fixture.events.apply("a", consentHolds: true, policy: AppleEventPolicy(), now: now)
+      try await fixture.events.apply("a", consentHolds: true, policy: AppleEventPolicy(), now: now)?.outcome
         == .contradicted)
     #expect(try await fixture.accounts.session(open.session.id, now: now) != nil)
     #expect(try await fixture.count("apple_tokens") == 1)
@@ -190,7 +191,7 @@ import Testing
         group.addTask {
           let isNew = try await fixture.events.record([event], now: self.now)
           let outcome = try await fixture.events.apply(
-            "a", consentHolds: false, policy: AppleEventPolicy(), now: self.now)
+            "a", consentHolds: false, policy: AppleEventPolicy(), now: self.now)?.outcome
           return (isNew, outcome)
         }
       }

@@ -120,7 +120,13 @@ private typealias Fixture = AccountFixture
           == .linkedToAnotherUser)
     }
     let other = try await fixture.signIn(5, token: 5, 5).get()
-    let wrong = Fixture.signIn(Fixture.assertion(1, token: 6), 6)
+    try await fixture.tokens.add(
+      AppleChallenge(
+        hash: Fixture.hash(900), purpose: .reauthenticate, clientID: nil, session: other.session.id,
+        expiresAt: now + 60_000), now: now)
+    var assertion = Fixture.assertion(1, token: 6)
+    assertion.challengeHash = Fixture.hash(900)
+    let wrong = Fixture.signIn(assertion, 6)
     #expect(
       try await fixture.accounts.reauthenticate(wrong, bearer: other.session.id).refusal == .userMismatch)
     // Nobody is known here: there is nobody to tell of.

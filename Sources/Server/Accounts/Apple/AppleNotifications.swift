@@ -76,14 +76,22 @@ struct AppleNotifications: Sendable {
 
   private func apply(_ pending: PendingAppleEvent) async throws {
     // No call of Apple's stands in a transaction; what it says is judged there against what is known by then.
-    let holds = try await apple.exchange.consentHolds(pending.tokens)
-    guard let holds else { return }
     let event = pending.event
-    let outcome = try await store.apply(
-      event.id, consentHolds: holds,
-      policy: AppleEventPolicy(onAccountDeleted: apple.apple.onAccountDeleted),
-      now: service.environment.now())
-    guard let outcome else { return }
+    let policy = AppleEventPolicy(
+      onConsentRevoked: apple.apple.onConsentRevoked, onAccountDeleted: apple.apple.onAccountDeleted)
+    var holds = false
+    if policy.mayDelete(event.kind) {
+      guard let answer = try await apple.exchange.consentHolds(pending.tokens) else { return }
+      holds = answer
+    }
+    let applied = try await store.apply(
+      event.id, consentHolds: holds, policy: policy, now: service.environment.now())
+    guard let applied else { return }
+    var outcome = applied.outcome
+    if outcome == .deleting, let user = applied.user {
+      outcome = try await delete(user)
+      try await store.finish(event.id, outcome, now: service.environment.now())
+    }
     service.metrics.appleEvents[outcome.rawValue].add()
     let members: [(String, JSONValue)] = [
       ("jti", .string(event.id)), ("type", .string(event.type)), ("outcome", .string(outcome.rawValue)),
@@ -93,6 +101,19 @@ struct AppleNotifications: Sendable {
       service.metrics.alarms[Metrics.Alarm.appleDeletion].add()
       service.log.error("apple_deletion", members)
     default: service.log.info("apple_event", members)
+    }
+  }
+
+  /// Deletes the account of an identity whose sessions have ended. What throws is tried again with the event.
+  private func delete(_ user: UUID) async throws -> AppleEventOutcome {
+    switch try await service.deletion.start(user: user, origin: .apple) {
+    case .success, .failure(.userNotFound): return .deleting
+    case .failure(let refusal):
+      service.metrics.alarms[Metrics.Alarm.appleDeletion].add()
+      service.log.error(
+        "apple_deletion_refused",
+        [("user", .string(user.description)), ("error", .string("\(refusal)"))])
+      return .revoked
     }
   }
 
