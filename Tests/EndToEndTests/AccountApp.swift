@@ -31,14 +31,14 @@ struct AccountApp: Sendable {
   private let network: HTTPClient
   /// The nodes; each call goes to one of them.
   private let bases: [String]
-  /// Whether there is a simulated Apple at every node.
-  private let hasApple: Bool
+  /// Where the doors of the simulated Apple are; nil for below every node, as in `dev`.
+  private let appleDoors: String?
   private static let token = "/auth/v1/token?grant_type="
 
-  init(_ network: HTTPClient, bases: [String], hasApple: Bool = true) {
+  init(_ network: HTTPClient, bases: [String], appleDoors: String? = nil) {
     self.network = network
     self.bases = bases
-    self.hasApple = hasApple
+    self.appleDoors = appleDoors
   }
 
   /// People one after another, until the server is gone.
@@ -58,14 +58,8 @@ struct AccountApp: Sendable {
   }
 
   private func live(_ person: inout Person, startsAsGuest: Bool) async throws {
-    guard hasApple else {
-      try await call(&person, Person.Call(name: "sign-up", target: "/auth/v1/signup", body: [:]))
-      for _ in 0..<8 { try await call(&person, refresh(person)) }
-      return
-    }
-    _ = try await post(
-      "/simulated-apple/simulator/accounts",
-      ["email": .string(person.account), "first_name": "A", "last_name": "B"], nil)
+    _ = try await atApple(
+      "/accounts", ["email": .string(person.account), "first_name": "A", "last_name": "B"])
     if startsAsGuest {
       try await call(&person, Person.Call(name: "sign-up", target: "/auth/v1/signup", body: [:]))
       for _ in 0..<2 { try await call(&person, refresh(person)) }
@@ -108,12 +102,12 @@ struct AccountApp: Sendable {
   /// A sheet of Apple, and what an app makes of it.
   private func signIn(_ person: Person, links: Bool) async throws -> Person.Call {
     let nonce = Hex.encode(SecureRandom.bytes(16))
-    let sheet = try await post(
-      "/simulated-apple/simulator/sign-in",
+    let sheet = try await atApple(
+      "/sign-in",
       [
         "account": .string(person.account), "client_id": "com.example.bramley",
         "nonce": .string(Hex.encode(SHA256.hash(nonce))),
-      ], nil)
+      ])
     return Person.Call(
       name: links ? "link" : "sign-in", target: Self.token + "id_token",
       body: [
@@ -137,15 +131,21 @@ struct AccountApp: Sendable {
     try await send(.post, target, body, bearer)
   }
 
+  /// At a door of the simulated Apple.
+  private func atApple(_ door: String, _ body: JSONValue) async throws -> JSONNode {
+    if let appleDoors { return try await send(.post, "/simulator" + door, body, nil, base: appleDoors) }
+    return try await send(.post, "/simulated-apple/simulator" + door, body, nil)
+  }
+
   private func send(
-    _ method: HTTPMethod, _ target: String, _ body: JSONValue?, _ bearer: String?
+    _ method: HTTPMethod, _ target: String, _ body: JSONValue?, _ bearer: String?, base: String? = nil
   ) async throws -> JSONNode {
     var fields: HTTPFields = ["content-type": "application/json", "x-supabase-api-version": "2024-01-01"]
     if let bearer { fields["authorization"] = "Bearer \(bearer)" }
     let response = try await network.respond(
       to: HTTPRequest(
         method: method, scheme: "http",
-        authority: String((bases.randomElement() ?? "").dropFirst("http://".count)), target: target,
+        authority: String((base ?? bases.randomElement() ?? "").dropFirst("http://".count)), target: target,
         fields: fields, body: body.map { HTTPBody($0.bytes) } ?? .empty))
     let octets = try await response.body.collect(upTo: 1 << 20)
     guard response.status == 200 else {

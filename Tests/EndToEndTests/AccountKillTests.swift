@@ -68,7 +68,7 @@ struct AccountKillTests {
 
 @Suite("kill -9 of one of two nodes amid sign-ins", TestPostgres.required)
 struct NodeAccountKillTests {
-  @Test("RULES §3.4: what one node answered the other knows: every session goes on there at once")
+  @Test("RULES §3.4, §3.6: what one node answered the other knows, by sign-up, sign-in, link and refresh")
   func killed() async throws {
     let loops = try EventLoopGroup(loops: 1)
     defer { loops.stop() }
@@ -79,7 +79,7 @@ struct NodeAccountKillTests {
     for kill in 1...max(Killing.times / 2, 2) {
       let victim = kill % 2
       let program = nodes.programs[victim]
-      let app = AccountApp(network, bases: nodes.bases, hasApple: false)
+      let app = AccountApp(network, bases: nodes.bases, appleDoors: nodes.appleDoors)
       let met = await withTaskGroup(of: [Person].self) { group in
         for worker in 0..<4 { group.addTask { await app.live("\(kill)-\(worker)") } }
         try? await Task.sleep(for: .milliseconds(Int.random(in: 100...600)))
@@ -88,14 +88,24 @@ struct NodeAccountKillTests {
       }
       #expect(try await program.exitCode() == SIGKILL)
       #expect(met.compactMap(\.refusal) == [])
-      let living = AccountApp(network, bases: [nodes.bases[1 - victim]], hasApple: false)
+      let living = AccountApp(network, bases: [nodes.bases[1 - victim]], appleDoors: nodes.appleDoors)
       for person in met { people.append(try await living.comeBack(person)) }
       try await nodes.restart(victim)
     }
     #expect(people.count > 4)
-    let all = AccountApp(network, bases: nodes.bases, hasApple: false)
+    let all = AccountApp(network, bases: nodes.bases, appleDoors: nodes.appleDoors)
     for person in people { _ = try await all.comeBack(person) }
     print("kill -9 of a node amid sign-ins: \(people.count) people")
+    let database = try Database(.postgreSQL(PostgresSettings(url: postgres.url)))
+    let counts = try await database.read {
+      try $0.rows(
+        "select (select count(*) from identities), (select count(distinct user_id) from identities)"
+      ) { [$0.int(0), $0.int(1)] }
+    }
+    database.close()
+    let known = people.filter(\.hasIdentity).count
+    #expect(counts == [[known, known]], "nobody has two accounts")
+    #expect(known > 0)
     try await nodes.stop()
   }
 }

@@ -15,8 +15,13 @@ final class Nodes {
 
   private static let key = "sk-upstream-0123456789abcdef"
 
+  /// Where the doors of the simulated Apple are.
+  let appleDoors: String
+
   private let loops: EventLoopGroup
   private let upstream: HTTPServer
+  private let apple: HTTPServer
+  private let appleKey: SimulatedTeamKey
   private let config: String
 
   init(database: String, statementTimeout: Int = 10) async throws {
@@ -26,6 +31,14 @@ final class Nodes {
       sleep: { [loops] in try await loops.next().sleep(for: $0) })
     upstream = try await HTTPServer(
       provider, on: [try #require(SocketAddress("127.0.0.1:0"))], loops: loops)
+    let simulated = try SimulatedAppleID(
+      clients: [
+        SimulatedAppleClient(clientID: "com.example.bramley", kind: .native, teamID: "SIMULATED0")
+      ], now: { WallClock.seconds }, sleep: { [loops] in try await loops.next().sleep(for: $0) })
+    appleKey = try await simulated.makeKey(team: "SIMULATED0")
+    apple = try await HTTPServer(
+      SimulatedAppleControl(simulated), on: [try #require(SocketAddress("127.0.0.1:0"))], loops: loops)
+    appleDoors = "http://\(apple.addresses[0])"
     folder = try Folder()
     let authority = try SimulatedAppleCA(now: WallClock.seconds)
     try Files.write(authority.state, to: folder.path("simulated-apple.json"))
@@ -45,7 +58,13 @@ final class Nodes {
             "fingerprint": "\(Hex.encode(SHA256.hash(authority.root)))"
           }
         },
-        "auth": {}, "in_flight": 100, "burst": { "requests": 1000, "seconds": 1 },
+        "auth": {
+          "apple": {
+            "team_id": "SIMULATED0", "key_id": "\(appleKey.keyID)", "private_key": { "env": "APPLE_KEY" },
+            "clients": [{ "id": "com.example.bramley" }], "base_url": "\(appleDoors)"
+          }
+        },
+        "in_flight": 100, "burst": { "requests": 1000, "seconds": 1 },
         "quotas": [{ "name": "daily", "subject": "key", "limit": 100000 }],
         "providers": {
           "anthropic": {
@@ -72,6 +91,7 @@ final class Nodes {
     for program in programs { program.kill(SIGTERM) }
     for program in programs { #expect(try await program.exitCode() == 0) }
     await upstream.shutdown(within: .seconds(1))
+    await apple.shutdown(within: .seconds(1))
     loops.stop()
   }
 
@@ -79,7 +99,7 @@ final class Nodes {
     try Program(
       ["serve", "--config", config], in: folder,
       environment: [
-        "KEY": Self.key, "DATABASE": database,
+        "KEY": Self.key, "DATABASE": database, "APPLE_KEY": appleKey.p8,
         "BRAMLEY_LISTEN": String(bases[index].dropFirst("http://".count)),
       ])
   }
