@@ -20,7 +20,7 @@ package struct QueuedCall: Sendable, Equatable {
   package var upstreamID: String
   /// The key's id, or the hash of a debug token.
   package var owner: [UInt8]
-  /// The key's user at that time.
+  /// The key's user at that time; empty once the user is deleted, and then it is nobody's.
   package var userID: String?
   /// The price in force when it came.
   package var unit: UnitPrice
@@ -61,7 +61,7 @@ package struct QueuedCall: Sendable, Equatable {
 
   /// Whether they may ask for it: the same key, and the user who it had, where it had one.
   package func belongs(to owner: [UInt8], userID: String?) -> Bool {
-    owner == self.owner && (self.userID == nil || self.userID == userID)
+    owner == self.owner && (self.userID == nil || (self.userID == userID && userID?.isEmpty == false))
   }
 
   /// Whether nothing more is waited for.

@@ -69,7 +69,8 @@ struct FalDesk: Sendable {
     let now = environment.now()
     let usage = settlement.usage
     let record = UsageRecord(
-      keyID: nil, userID: call.userID, route: call.route, provider: call.provider, model: call.model,
+      keyID: nil, userID: call.userID.flatMap { $0.isEmpty ? nil : $0 }, route: call.route,
+      provider: call.provider, model: call.model,
       status: status, cost: settlement.cost, estimated: settlement.estimated, startedAt: call.submittedAt,
       duration: max(0, now - call.submittedAt))
     let isAbove = settlement.cost > call.reserve

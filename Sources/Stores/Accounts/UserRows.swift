@@ -173,6 +173,9 @@ extension UserRows {
     try PersonRows.carry(from: id, to: identities, now: now, transaction)
     guard try transaction.execute("delete from users where id = $1", [SQLValue(id)]) > 0 else { return false }
     try endDeviceTokens(of: id, transaction)
+    // Such a call is nobody's any more, and is settled all the same.
+    try transaction.enqueue(
+      "update queued_calls set user_id = '' where user_id = $1", [.text(id.description)])
     try AuditRows.write(.userDeleted, by: origin, user: id, reason: reason, now: now, transaction)
     try EventRows.eraseContact(of: id, transaction)
     try EventRows.insert(.deleted(id, reason: reason, now: now), transaction)

@@ -86,6 +86,8 @@ import Testing
     #expect(!call.belongs(to: [7], userID: "other"))
     #expect(!call.belongs(to: [7], userID: nil))
     #expect(!call.belongs(to: [], userID: "user"))
+    #expect(!FalExample.queued(userID: "").belongs(to: [7], userID: ""))
+    #expect(!FalExample.queued(userID: "").belongs(to: [7], userID: nil))
     #expect(FalExample.queued(userID: nil).belongs(to: [7], userID: "came later"))
   }
 

@@ -1,3 +1,4 @@
+import Accounts
 import Admission
 import AppleSimulator
 import BramleyAPI
@@ -225,6 +226,45 @@ import Testing
     await server.attend()
     #expect(try await server.booked() == (price, price, 0))
     #expect(try await server.usage().map(\.model) == ["fal-ai/flux/schnell"])
+  }
+
+  @Test("after a restart, or on another node, the job goes on where the first one was")
+  func restarted() async throws {
+    let server = try await WholeServer()
+    let phone = try await server.phone()
+    let call = try await phone.submit("a cat")
+    // Another process: it knows what the database knows.
+    let fal = server.fal
+    let other = try await WholeServer(upstream: { try await fal.respond(to: $0) }, sharing: server)
+    for _ in 0..<5 {
+      server.clock.advance(milliseconds: 60_000)
+      await other.attend()
+    }
+    #expect(try await server.booked() == (price, price, 0))
+    let request = try await phone.sign(HTTPRequest(method: .get, target: call, peer: "192.0.2.1"))
+    #expect(try await other.send(request).status == 200)
+    await server.attend(minutes: 2)
+    #expect(try await server.booked() == (price, price, 0))
+  }
+
+  @Test("the call of a user who is deleted is nobody's, and is settled all the same")
+  func deleted() async throws {
+    let server = try await AccountServer()
+    let phone = try await server.whole.phone()
+    let session = try await server.signUp()
+    var request = Phone.picture("a cat", target: Phone.queue)
+    request.fields["authorization"] = "Bearer " + session.accessToken
+    let receipt = try await server.whole.send(try await phone.sign(request))
+    let url = try #require(try await receipt.json["response_url"]?.string)
+    let id = try #require(UUID(session.userID))
+    #expect(
+      try await SQLUserStore(server.whole.database).delete(
+        id, by: RequestOrigin(.command), now: server.whole.clock.now))
+    let target = String(url.dropFirst(WholeServer.audience.count))
+    #expect(try await phone.look(.get, target).status == 404)
+    await server.whole.attend(minutes: 5)
+    #expect(try await server.whole.booked() == (price, price, 0))
+    #expect(try await server.whole.usage().first?.userID == nil)
   }
 
   @Test("killed between settling and noting it: the next look notes it, and books nothing more")
