@@ -98,6 +98,7 @@ struct AppleEventStep {
 
   private func unlink(_ identity: Identity, reason: String) throws {
     guard let owner = try UserRows.user(identity.userID, transaction) else { return }
+    try PersonRows.carry(from: owner.id, to: [identity], now: now, transaction)
     try transaction.execute("delete from identities where id = $1", [SQLValue(identity.id)])
     let left = Profile.updated(owner, unlinking: identity, now: now)
     try UserRows.update(left, transaction)
