@@ -28,6 +28,7 @@ let fuzzTargets: [String: @Sendable ([UInt8]) -> Void] = [
   "json": fuzzJSON,
   "pictures": fuzzPictures,
   "policy": fuzzPolicy,
+  "function": fuzzFunction,
   "chat-policy": fuzzChatPolicy,
   "chat-stream": fuzzChatStream,
   "jws": fuzzJWS,

@@ -71,3 +71,32 @@ func fuzzPictures(_ bytes: [UInt8]) {
   ]
   for member in sent.members ?? [] { precondition(known.contains(member.name), "forwards another field") }
 }
+
+/// Whatever a user sends to a function stays one text of its own in the request, and a template is read one way.
+///
+/// The octets up to the first LF are a template, the rest is the input.
+func fuzzFunction(_ bytes: [UInt8]) {
+  let head = bytes.prefix { $0 != 0x0A }
+  _ = try? FunctionTemplate(String(decoding: head, as: UTF8.self))
+  guard let template = try? FunctionTemplate("Before {{text}} after.") else {
+    preconditionFailure("a template does not read")
+  }
+  let function = FunctionDefinition(
+    name: "f", provider: "anthropic", model: "claude-haiku-4-5",
+    prompt: .messages(system: nil, [.init(.user, template)]),
+    fields: [FunctionField("text", .string(maximumLength: 1_000))])
+  guard let input = try? FunctionInput(Array(bytes.dropFirst(head.count + 1)), fields: function.fields),
+    let text = input.texts["text"]
+  else { return }
+  precondition((try? JSONReader.read(Array(text.utf8)))?.string != nil, "a value is no JSON")
+  precondition(!text.utf8.contains(UInt8(ascii: "<")), "a value has a delimiter in it")
+  for dialect in FunctionDialects.all where !dialect.draws {
+    guard let sent = try? JSONReader.read(function.request(of: input, in: dialect).body) else {
+      preconditionFailure("a request is no JSON that is read one way only")
+    }
+    let last = sent["messages"]?.elements?.last?["content"]
+    let said = last?.string ?? last?.elements?.last?["text"]?.string
+    precondition(
+      said == "Before <input name=\"text\">\(text)</input> after.", "a text left its place")
+  }
+}

@@ -13,6 +13,8 @@ struct AnthropicMessageRequest {
   let simulation: Simulation
   let thinks: Bool
   let toolName: String?
+  /// Whether the system text asks for JSON and nothing else.
+  let wantsJSON: Bool
   /// All input tokens: four octets of text are one, as a rule of thumb.
   let inputTokens: Int
 
@@ -62,6 +64,10 @@ struct AnthropicMessageRequest {
     thinks = simulation.thinking || asked
     let firstTool = body["tools"]?.elements?.first?["name"]?.string
     toolName = simulation.tool ? firstTool ?? "get_weather" : nil
+    let system = body["system"]
+    let told =
+      [system?.string].compactMap(\.self) + (system?.elements ?? []).compactMap { $0["text"]?.string }
+    wantsJSON = told.contains { $0.contains("one JSON value and nothing else") }
     inputTokens = simulation.usage?.input ?? tokens
   }
 

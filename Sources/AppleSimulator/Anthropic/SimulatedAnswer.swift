@@ -35,7 +35,9 @@ struct SimulatedAnswer {
       stopReason = "tool_use"
     } else {
       var pieces = SimulatedSpeech.pieces(
-        SimulatedSpeech.text(to: request.prompt, turns: request.turns, by: "Claude"))
+        request.wantsJSON
+          ? SimulatedSpeech.estimate(of: request.prompt)
+          : SimulatedSpeech.text(to: request.prompt, turns: request.turns, by: "Claude"))
       if request.simulation.echoKey { pieces += SimulatedSpeech.pieces(" Your key is \(key) indeed.") }
       if let count = request.simulation.tokens {
         pieces = (0..<count).map { pieces[$0 % pieces.count] }

@@ -1,5 +1,14 @@
+import Encodings
+
 /// What a simulated model says, whoever it plays: made of the prompt alone, a token a word.
 enum SimulatedSpeech {
+  /// An estimate of a meal in JSON, which is what the function asks for that `dev` brings.
+  static func estimate(of asked: String) -> String {
+    let kcal = 100 + asked.utf8.count * 7 % 700
+    let item: JSONValue = ["name": .string(String(asked.prefix(80))), "kcal": .integer(kcal)]
+    return JSONValue.object([("kcal", .integer(kcal)), ("items", [item]), ("confidence", "low")]).text
+  }
+
   /// The answer to a prompt that is the last of so many turns.
   ///
   /// - Parameter name: whom the model plays, such as `Claude`.

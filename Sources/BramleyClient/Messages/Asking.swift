@@ -34,9 +34,12 @@ extension BramleyClient {
   ///   - system: instructions to the model.
   ///   - evidence: how the request proves where it comes from.
   ///   - target: the server's route.
+  ///   - idempotencyKey: 16 characters or more that no other call has. With one the same question can be asked again
+  ///     where its answer broke off, and costs once; it goes on at the server when nobody reads any more.
   public func ask(
     _ turns: [ConversationTurn], model: String, maxTokens: Int = 1_024, system: String? = nil,
-    with evidence: Evidence = .assertion, target: String = "/ai/anthropic/v1/messages"
+    with evidence: Evidence = .assertion, target: String = "/ai/anthropic/v1/messages",
+    idempotencyKey: String? = nil
   ) async throws -> MessageStream {
     var members: [(String, JSONValue)] = [
       ("model", .string(model)), ("max_tokens", .integer(maxTokens)), ("stream", true),
@@ -46,12 +49,13 @@ extension BramleyClient {
       ["role": .string(turn.role.rawValue), "content": .string(turn.text)]
     }
     members.append(("messages", .array(messages)))
-    let request = HTTPRequest(
+    var request = HTTPRequest(
       method: .post, target: target,
       fields: [
         "content-type": "application/json", "accept": "text/event-stream", "anthropic-version": "2023-06-01",
       ],
       body: HTTPBody(JSONValue.object(members).bytes))
+    if let idempotencyKey { request.fields["idempotency-key"] = idempotencyKey }
     let response = try await respond(to: request, with: evidence)
     guard (200..<300).contains(response.status) else {
       throw BramleyError(response, body: await response.errorBody())

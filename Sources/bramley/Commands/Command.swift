@@ -17,7 +17,7 @@ let allCommands: [any Command.Type] = [
   RevokeKey.self,
   ListEvents.self, ListDeadEvents.self, ReplayEvents.self,
   ExportUsers.self, ImportUsers.self,
-  Ask.self, Proxy.self, BuyToken.self, AppleSignIn.self, AppleSettings.self,
+  Ask.self, CallFunction.self, Proxy.self, BuyToken.self, AppleSignIn.self, AppleSettings.self,
   DeviceRisk.self,
   InspectAttestation.self, InspectAssertion.self, InspectReceipt.self,
   CreateDebugKey.self, ListDebugKeys.self, RevokeDebugKey.self,

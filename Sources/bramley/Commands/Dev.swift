@@ -64,7 +64,7 @@ struct Dev: Command {
     let providers = SimulatedProviders(sleep: sleep)
     let devices = try DevelopmentDevices(authority, team: appleID.key)
     let parts = try await Compose(
-      configuration(authority, appleID, providers), use: .simulation, loops: loops)
+      try configuration(authority, appleID, providers), use: .simulation, loops: loops)
     let server = try Server(
       try parts.environment(
         upstream: providers, apple: appleID.handler,
@@ -81,7 +81,7 @@ struct Dev: Command {
 
   private func configuration(
     _ authority: SimulatedAppleCA, _ appleID: StoredAppleID, _ providers: SimulatedProviders
-  ) -> Configuration {
+  ) throws -> Configuration {
     var configuration = Configuration()
     configuration.deployment = .development
     configuration.listen = listen
@@ -96,9 +96,11 @@ struct Dev: Command {
       teamID: appleID.key.teamID, keyID: appleID.key.keyID, privateKey: Secret(appleID.key.p8))
     configuration.attest.deviceCheck = true
     providers.configure(&configuration)
+    configuration.functions = try ExampleFunctions.functions(over: configuration)
     configuration.auth = accounts(appleID)
     configuration.corsAllowsLoopback = true
     configuration.quotas = [.init(name: "daily", subject: .key, limit: daily)]
+    configuration.quotas += ExampleFunctions.quotas(of: configuration.functions)
     configuration.burst = .init(requests: 60, seconds: 60)
     backend.configure(&configuration)
     return configuration
@@ -143,6 +145,9 @@ struct Dev: Command {
 
         \(program) simulate ask "[simulate: error 529] hello"\(more)
             The provider is overloaded. Its other moods: docs/simulator.md
+
+        \(program) simulate call calories '{"meal": "a bowl of soup"}'\(more)
+            Calls a function: its prompt stays on the server. creature_name and creature_picture are others.
 
         \(program) simulate proxy\(more)
             Plays the phone for official SDKs: base_url="http://127.0.0.1:8081/ai/anthropic",

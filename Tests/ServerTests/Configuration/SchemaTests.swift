@@ -42,13 +42,31 @@ private func closed(_ schema: JSONNode) -> Bool {
     #expect(closed(schema))
   }
 
-  @Test("every shipped example is good", arguments: ["bramley.example.jsonc", "development.example.jsonc"])
+  @Test(
+    "every shipped example is good",
+    arguments: ["bramley.example.jsonc", "development.example.jsonc", "functions.example.jsonc"])
   func examples(_ name: String) throws {
     let configuration = try Configuration.read(
       ConfigurationSources(
-        text: try file(name), variables: ["ANTHROPIC_API_KEY": "sk-ant-example"],
+        text: try file(name),
+        variables: [
+          "ANTHROPIC_API_KEY": "sk-ant-example", "OPENAI_API_KEY": "sk-example", "FAL_KEY": "id:secret",
+        ],
         readFile: { _ in Array("text".utf8) }, zoneExists: { _ in true }))
     #expect(configuration.anthropic != nil)
+  }
+
+  @Test("the functions of the example are those that dev brings")
+  func functions() throws {
+    let configuration = try Configuration.read(
+      ConfigurationSources(
+        text: try file("functions.example.jsonc"),
+        variables: ["ANTHROPIC_API_KEY": "a", "OPENAI_API_KEY": "b", "FAL_KEY": "c"]))
+    #expect(configuration.functions.count == 3)
+    #expect(try configuration.functions == ExampleFunctions.functions(over: configuration))
+    for rule in ExampleFunctions.quotas(of: configuration.functions) {
+      #expect(configuration.quotas.contains(rule))
+    }
   }
 
   @Test("the defaults of the schema are the reader's")
