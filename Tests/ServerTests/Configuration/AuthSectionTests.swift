@@ -83,6 +83,28 @@ private let key = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
     #expect(auth.sessionLifetime == 86_400 && auth.anonymousPerHour == 5 && auth.refreshesPerMinute == 7)
   }
 
+  @Test("what Apple's word does, how many identities a user has, and a simulated Apple in development alone")
+  func apple() throws {
+    func apple(_ more: String) -> String {
+      #"{ "apple": { "team_id": "ABCDE12345", "clients": [{ "id": "com.example.app" }], \#(more) } }"#
+    }
+    let whole = try read(
+      apple(#""on_consent_revoked": "delete", "on_account_deleted": "delete", "identities_per_user": 3"#))
+    #expect(whole.auth?.apple?.onConsentRevoked == .delete)
+    #expect(whole.auth?.apple?.onAccountDeleted == .delete)
+    #expect(whole.auth?.apple?.identitiesPerUser == 3)
+    #expect(mistakes(apple(#""on_consent_revoked": "record""#)) == ["auth.apple.on_consent_revoked"])
+    #expect(mistakes(apple(#""identities_per_user": 0"#)) == ["auth.apple.identities_per_user"])
+    for base in ["http://127.0.0.1:9", "https://appleid.example.com", "x"] {
+      #expect(mistakes(apple(#""base_url": "\#(base)""#)) == ["auth.apple.base_url"], "\(base)")
+    }
+    let simulated = try read(
+      apple(#""base_url": "http://127.0.0.1:9/x""#), environment: "development")
+    #expect(
+      simulated.auth?.apple?.service
+        == AppleIDService(scheme: "http", authority: "127.0.0.1:9", pathPrefix: "/x"))
+  }
+
   @Test("production keeps no token of Apple's in clear")
   func sealing() {
     let apple = """
