@@ -13,9 +13,9 @@ struct DeleteUser: Command {
     positionals: [.init(name: "USER", summary: "the user's id")], options: OperatedDatabase.options,
     discussion: """
       The account is marked at once: nobody signs in to it or changes it any more. A server that runs does
-      the rest within a quarter of a minute, as when the user asks: it ends the consents at Apple, erases what
-      the user owns, and deletes the user with everything that hangs on it. Prints the operation id, for
-      `bramley admin deletions show`.
+      the rest within a quarter of a minute, as when the user asks: it ends the consents at Apple, erases
+      what the user owns, and deletes the user with everything that hangs on it. Prints the operation id,
+      for `bramley admin deletions show`.
       """)
 
   private let arguments: ParsedArguments

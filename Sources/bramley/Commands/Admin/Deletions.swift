@@ -65,9 +65,10 @@ struct ListDeletions: Command {
       .init(name: "all", summary: "those of the last 30 days that are done too")
     ],
     discussion: """
-      Each line has, parted by tabs: the operation id, how far it is, the user's id, when and by whom it was
-      asked for, what is left, and what failed last. A server that runs goes on with what waits by itself,
-      ever more seldom; consents at Apple that it gave up wait for `bramley admin deletions retry`.
+      Each line has, parted by tabs: the operation id, how far it is, the user's id, when and by whom it
+      was asked for, what is left, and what failed last. A server that runs goes on with what waits by
+      itself, ever more seldom; consents at Apple that it gave up wait for
+      `bramley admin deletions retry`.
       """)
 
   private let arguments: ParsedArguments

@@ -21,7 +21,8 @@ struct ShowUsage: Command {
     ] + OperatedDatabase.options,
     discussion: """
       Costs are what was booked, in dollars: docs/configuration.md names the prices. Days and months are
-      those of the configuration's time_zone, as those of quotas and budgets are; with --data those of UTC.
+      those of the configuration's time_zone, as those of quotas and budgets are; with --data those of
+      UTC.
       """)
 
   private enum Step: String {
