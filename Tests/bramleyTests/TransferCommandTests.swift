@@ -1,5 +1,5 @@
 import Accounts
-import Cryptography
+import AppleSimulator
 import Encodings
 import Testing
 
@@ -7,13 +7,18 @@ import Testing
 
 @Suite("bramley admin transfer")
 struct TransferCommandTests {
+  /// Making an RSA key takes longer than most tests.
+  private static let keys = [try? SimulatedAppleKey()].compactMap(\.self)
+
   private let directory: TemporaryDirectory
 
   init() throws { directory = try TemporaryDirectory() }
 
   /// A configuration of the team, with a database.
   private func configuration(hasKey: Bool = true) async throws -> String {
-    let key = try directory.write(Array(try P256.PrivateKey().pem.utf8), "key.p8")
+    let apple = try SimulatedAppleID(
+      clients: [], keys: Self.keys, now: { 1_800_000_000 }, sleep: { _ in })
+    let key = try directory.write(Array(try await apple.makeKey(team: "ABCDE12345").p8.utf8), "key.p8")
     let secret = hasKey ? #""key_id": "KEY1234567", "private_key": { "file": "\#(key)" },"# : ""
     _ = await CommandRun("keys", "admin", "list", "--data", directory.path)
     return try directory.write(

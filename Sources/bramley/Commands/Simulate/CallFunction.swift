@@ -17,8 +17,8 @@ struct CallFunction: Command {
         summary: "the same key and input get the same answer for 10 minutes"),
     ],
     discussion: """
-      The phone registers itself if it is not registered. Text goes to stdout as it comes, else the answer \
-      as JSON; on failure the error's code goes to stderr.
+      The phone registers itself if it is not registered. Text goes to stdout as it comes, else the
+      answer as JSON; on failure the error's code goes to stderr.
       """)
 
   private static let defaultDevice = "phone"
