@@ -87,6 +87,13 @@ enum HeldRows {
         where i.user_id = $1
         """, columns: [("time", .time)]),
     Part(
+      name: "team_transfers", tables: ["transferred_identities"],
+      sql: """
+        select t.source, t.target, m.result, m.updated_at from transferred_identities m
+          join team_transfers t on t.id = m.transfer join identities i on i.id = m.identity
+        where i.user_id = $1 order by t.id
+        """, columns: [("from", .text), ("to", .text), ("result", .text), ("time", .time)]),
+    Part(
       name: "deletions", tables: ["deletions"],
       sql: "select created_at, closed_at, failure from deletions where user_id = $1 order by id",
       columns: [("created_at", .time), ("closed_at", .time), ("failure", .text)]),

@@ -8,7 +8,7 @@ import Testing
 @testable import Server
 
 @Suite struct AnonymousTests {
-  @Test("contract 0.2: an anonymous session has every member, in the order of Supabase Auth")
+  @Test("contract 0.2: an anonymous session has every member, in the order of Supabase Auth, and ours behind")
   func session() async throws {
     let server = try await AccountServer()
     let session = try await server.signUp(#"{"data":{"theme":"dark"},"gotrue_meta_security":{}}"#)
@@ -19,7 +19,7 @@ import Testing
     #expect(
       session.user.members?.map(\.name) == [
         "id", "aud", "role", "email", "phone", "last_sign_in_at", "app_metadata", "user_metadata",
-        "identities", "created_at", "updated_at", "is_anonymous",
+        "identities", "created_at", "updated_at", "is_anonymous", "may_contact", "may_market",
       ])
     #expect(session.user["is_anonymous"]?.bool == true)
     #expect(session.user["email"]?.string == "" && session.user["app_metadata"]?.members?.isEmpty == true)

@@ -126,14 +126,19 @@ import Testing
 
   @Test("RULES §5.5: a ledger that does not answer lets nobody in")
   func brokenLedger() async throws {
-    let server = try await WholeServer(broken: true)
-    let phone = try await server.phone()
-    let response = try await phone.ask()
+    let whole = try await WholeServer()
+    let phone = try await whole.phone()
+    let server = try await WholeServer(broken: true, sharing: whole)
+    let response = try await server.send(try await phone.sign(Phone.question()))
     #expect(response.fields["retry-after"] != nil)
     #expect(try await Outcome(response) == Outcome(503, "unavailable"))
     #expect(server.upstreamRequests.values.isEmpty)
     #expect(server.lines.values.contains { $0.contains("\"level\":\"error\"") && $0.contains("storage") })
     #expect(server.server.metrics.text.contains(#"bramley_alarms_total{alarm="storage"} 1"#))
+    // Registrations are counted there as well.
+    let newcomer = try await Phone(server)
+    #expect(try await newcomer.register().status == 503)
+    #expect(try await server.keys.key(newcomer.key) == nil)
   }
 }
 
