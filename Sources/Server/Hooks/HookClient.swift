@@ -54,8 +54,9 @@ struct HookClient: Sendable {
       throw failure(OutsideFailure.words(error))
     }
     let isGood = 200..<300 ~= status
-    if isGood, body.isEmpty { return Self.nothing }
-    guard isGood || 400..<500 ~= status, isJSON, let node = try? JSONReader.read(body), node.members != nil
+    let isSilent = isGood && body.isEmpty
+    guard isGood || 400..<500 ~= status, isJSON || isSilent,
+      let node = try? JSONReader.read(isSilent ? Array("{}".utf8) : body), node.members != nil
     else { throw failure(isGood ? "answer unreadable" : "HTTP \(status)") }
     if let error = node["error"], !error.isNull {
       // Also beside 4xx, where Supabase Auth forgets what the hook said.
@@ -77,11 +78,6 @@ struct HookClient: Sendable {
       503, words == "timed out" ? .hookTimeout : .hookFailed, "The server could not complete the request",
       fields: ["retry-after": "5"], diagnosis: "hook \(name): \(words)")
   }
-
-  private static let nothing: JSONNode = {
-    guard let node = try? JSONReader.read(Array("{}".utf8)) else { preconditionFailure("{} is an object") }
-    return node
-  }()
 
   private static func isJSON(_ type: String?) -> Bool {
     let essence = (type ?? "").prefix { $0 != ";" }.lowercased()
