@@ -8,30 +8,6 @@ import Testing
 
 @testable import Server
 
-/// A provider whose answer a test lets go piece by piece.
-private final class Tap: HTTPBodyStream {
-  private let state = Mutex<(pieces: [[UInt8]], isOver: Bool, isCancelled: Bool)>(([], false, false))
-
-  func give(_ text: String) { state.withLock { $0.pieces.append(Array(text.utf8)) } }
-  func end() { state.withLock { $0.isOver = true } }
-  var isCancelled: Bool { state.withLock { $0.isCancelled } }
-
-  func next() async throws -> [UInt8]? {
-    while true {
-      try Task.checkCancellation()
-      let piece: [UInt8]?? = try state.withLock { state in
-        if state.isCancelled { throw HTTPClientError.interrupted }
-        if !state.pieces.isEmpty { return state.pieces.removeFirst() }
-        return state.isOver ? .some(nil) : nil
-      }
-      if let piece { return piece }
-      try await Task.sleep(for: .milliseconds(2))
-    }
-  }
-
-  func cancel() { state.withLock { $0.isCancelled = true } }
-}
-
 @Suite("Requests with an Idempotency-Key")
 struct IdempotencyTests {
   private static let key = "8e03978e-40d5-43dd-bc93-6894a57f9324"
@@ -148,12 +124,7 @@ struct IdempotencyTests {
     let server = try await tapped(tap)
     let phone = try await server.phone()
     tap.give(Self.start)
-    do {
-      let response = try await ask(phone)
-      guard case .stream(let stream, _) = response.body.content else { return #expect(Bool(false)) }
-      _ = try await stream.next()
-      stream.cancel()
-    }
+    try await ask(phone).leaveAfterFirstPiece()
     try await Task.sleep(for: .milliseconds(20))
     #expect(!tap.isCancelled)
     tap.give(Self.end)
@@ -171,12 +142,7 @@ struct IdempotencyTests {
     let server = try await tapped(tap)
     let phone = try await server.phone()
     tap.give(Self.start)
-    do {
-      let response = try await phone.ask(stream: true)
-      guard case .stream(let stream, _) = response.body.content else { return #expect(Bool(false)) }
-      _ = try await stream.next()
-      stream.cancel()
-    }
+    try await phone.ask(stream: true).leaveAfterFirstPiece()
     #expect(try await server.usage().first?.estimated == true)
     #expect(tap.isCancelled)
   }
@@ -187,12 +153,7 @@ struct IdempotencyTests {
     let server = try await tapped(tap, patience: .milliseconds(30))
     let phone = try await server.phone()
     tap.give(Self.start)
-    do {
-      let response = try await ask(phone)
-      guard case .stream(let stream, _) = response.body.content else { return #expect(Bool(false)) }
-      _ = try await stream.next()
-      stream.cancel()
-    }
+    try await ask(phone).leaveAfterFirstPiece()
     let rows = try await server.usage()
     #expect(tap.isCancelled && rows.count == 1 && rows[0].estimated && rows[0].cost > 0)
     #expect(try await Outcome(ask(phone)) == Outcome(422, "idempotency_incomplete"))
@@ -222,12 +183,7 @@ struct IdempotencyTests {
     let server = try await tapped(tap)
     let phone = try await server.phone()
     tap.give(Self.start)
-    do {
-      let response = try await ask(phone)
-      guard case .stream(let stream, _) = response.body.content else { return #expect(Bool(false)) }
-      _ = try await stream.next()
-      stream.cancel()
-    }
+    try await ask(phone).leaveAfterFirstPiece()
     for _ in 0..<12 { tap.give(": " + String(repeating: "x", count: 99_998) + "\n\n") }
     #expect(try await server.usage().count == 1)
     #expect(tap.isCancelled)
