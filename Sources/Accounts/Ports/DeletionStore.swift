@@ -3,7 +3,7 @@ package import Encodings
 /// Deletions of accounts. Each method is one atomic step; those that change a deletion give it back as it is then, or
 /// nil where it is gone. Times are milliseconds since 1970, a `lease` is one: until then nobody else carries the
 /// deletion out.
-package protocol DeletionStore: Sendable {
+package protocol DeletionStore: DeletionNames {
   /// Begins one (RULES §4.1): checks the proof, tries the delete and takes that back, marks the user, ends the
   /// session tokens of devices, and writes the operation. Where the user's deletion runs already, the operation id
   /// names that one from now on.
@@ -24,8 +24,14 @@ package protocol DeletionStore: Sendable {
   /// The one that is longest due and unfinished, until `lease` the caller's. Tokens of a person who has an account
   /// again are dropped from it (RULES §2.4).
   func claim(lease: Int64, now: Int64) async throws -> Deletion?
+}
+
+/// What deletions are found by. Each method is one atomic step.
+package protocol DeletionNames: Sendable {
   /// What the name names; of a user's deletions the last.
   func deletion(_ name: DeletionName) async throws -> Deletion?
+  /// The deletion is known by that operation id too, unless the id names another or it has names enough.
+  func name(_ id: Int64, _ operation: OperationID) async throws
 }
 
 /// What a deletion is known by.

@@ -87,6 +87,7 @@ struct BrokenAccounts: AccountStore, UserStore, SigningKeyStore, AppleTokenStore
   func postpone(_ id: Int64, failure: String, now: Int64) async throws -> Deletion? { throw Down() }
   func claim(lease: Int64, now: Int64) async throws -> Deletion? { throw Down() }
   func deletion(_ name: DeletionName) async throws -> Deletion? { throw Down() }
+  func name(_ id: Int64, _ operation: OperationID) async throws { throw Down() }
   func deletions(all: Bool, limit: Int64) async throws -> [Deletion] { throw Down() }
   func retry(_ operation: OperationID, now: Int64) async throws -> Deletion? { throw Down() }
   func forget(before time: Int64, leavingBefore: Int64) async throws -> Int { throw Down() }

@@ -23,6 +23,13 @@ package struct SQLDeletionStore: DeletionStore, DeletionList {
     }
   }
 
+  package func name(_ id: Int64, _ operation: OperationID) async throws {
+    _ = try await change(id) { deletion, transaction in
+      try DeletionRows.name(deletion, operation, transaction)
+      return deletion
+    }
+  }
+
   package func record(
     _ id: Int64, token: Int64, _ result: RevocationResult, lease: Int64, now: Int64
   ) async throws -> Deletion? {

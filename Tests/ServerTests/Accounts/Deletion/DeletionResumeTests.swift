@@ -109,6 +109,48 @@ import Testing
     #expect(try await apple.state(operation) == "deleted")
   }
 
+  @Test("under whatever operation id it is asked for, that id finds it: while it runs, and when it is done")
+  func names() async throws {
+    let isAsked = Signal()
+    let mayAnswer = Signal()
+    let apple = try await AppleServer(instead: { request in
+      guard request.path == "/auth/revoke" else { return nil }
+      isAsked.send()
+      await mayAnswer.wait()
+      return nil
+    })
+    let session = try await apple.signInWithCode(client: Case.app)
+    let (first, second, third) = (Case.operation(), Case.operation(), Case.operation())
+    let deleting = Task {
+      try await apple.server.ask(
+        .delete, "/user", JSONValue.object([("operation_id", .string(first))]).text,
+        bearer: session.accessToken)
+    }
+    await isAsked.wait()
+    let pending = try await apple.server.ask(
+      .delete, "/user", JSONValue.object([("operation_id", .string(second))]).text,
+      bearer: session.accessToken)
+    #expect(pending.status == 202)
+    #expect(try await apple.state(second) == "deletion_pending")
+    mayAnswer.send()
+    #expect(try await deleting.value.status == 200)
+    #expect(try await apple.delete(session, as: third).status == 200)
+    for operation in [first, second, third] { #expect(try await apple.state(operation) == "deleted") }
+    #expect(await apple.revocations() == 1)
+  }
+
+  @Test("an operation that left the account in place tells of the later one that deleted it")
+  func keptThenDeleted() async throws {
+    let apple = try await AppleServer()
+    let session = try await apple.signInWithCode(client: Case.app)
+    let (first, second) = (Case.operation(), Case.operation())
+    await apple.apple.fail(.revoke, with: .status(500))
+    #expect(try await apple.delete(session, as: first).status == 503)
+    #expect(try await apple.state(first) == "not_deleted")
+    #expect(try await apple.delete(session, as: second).status == 200)
+    for operation in [first, second] { #expect(try await apple.state(operation) == "deleted") }
+  }
+
   @Test("the answer lost: who left while Apple was asked is deleted all the same, and learns it")
   func answerLost() async throws {
     let isAsked = Signal()

@@ -78,21 +78,30 @@ struct AccountDeletionRoute: Endpoint {
     }
   }
 
-  /// The deletion that was asked for before, where it runs or is done. An expired token may learn of it, and no more
-  /// (RULES §4.2).
+  /// The deletion that was asked for before, where it runs or is done; from now on it is known by this request's
+  /// operation id as well, so that whoever is told of it can ask on.
   private func known(_ claim: BearerCheck.Claim, _ asked: Asked, now: Int64) async throws -> Deletion? {
     try await storage {
-      if let operation = asked.operation, let named = try await deletions.deletion(.operation(operation)) {
-        guard named.user == claim.user else { throw Failure.refused(DeletionRefusal.operationTaken) }
-        if named.state != .kept { return named }
-      }
-      guard let last = try await deletions.deletion(.user(claim.user)), last.state != .kept,
-        DeletionAnswer.isRemembered(last, now: now)
-      else { return nil }
-      if last.state.isRunning { return last }
-      // An operator may have made a user of that id again.
-      return try await service.ports.users.user(claim.user) == nil ? last : nil
+      guard let found = try await found(claim, asked.operation, now: now) else { return nil }
+      if let operation = asked.operation { try await deletions.name(found.id, operation) }
+      return found
     }
+  }
+
+  /// An expired token may learn of it, and no more (RULES §4.2).
+  private func found(
+    _ claim: BearerCheck.Claim, _ operation: OperationID?, now: Int64
+  ) async throws -> Deletion? {
+    if let operation, let named = try await deletions.deletion(.operation(operation)) {
+      guard named.user == claim.user else { throw Failure.refused(DeletionRefusal.operationTaken) }
+      if named.state != .kept { return named }
+    }
+    guard let last = try await deletions.deletion(.user(claim.user)), last.state != .kept,
+      DeletionAnswer.isRemembered(last, now: now)
+    else { return nil }
+    if last.state.isRunning { return last }
+    // An operator may have made a user of that id again.
+    return try await service.ports.users.user(claim.user) == nil ? last : nil
   }
 
   /// What the code is exchanged for, before anything is begun; nil where there is none, or where the tokens that are
