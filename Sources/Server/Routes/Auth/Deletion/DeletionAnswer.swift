@@ -62,7 +62,7 @@ struct DeletionRoute: Endpoint {
     guard let operation = exchange.parameter.flatMap({ OperationID($0) }) else {
       throw Failure.deletionNotFound
     }
-    let found = try await storage { try await found(operation) }
+    let found = try await storage { try await deletion(of: operation) }
     guard let found, DeletionAnswer.isRemembered(found, now: service.environment.now()) else {
       throw Failure.deletionNotFound
     }
@@ -71,7 +71,7 @@ struct DeletionRoute: Endpoint {
 
   /// What the operation id names. Of an account that was kept then and is deleted since, the later deletion: that is
   /// what whoever asks under the same id again is told as well.
-  private func found(_ operation: OperationID) async throws -> Deletion? {
+  private func deletion(of operation: OperationID) async throws -> Deletion? {
     let deletions = service.ports.deletions
     let named = try await deletions.deletion(.operation(operation))
     guard let named, named.state == .kept else { return named }
