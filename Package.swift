@@ -83,7 +83,7 @@ let package = Package(
       swiftSettings: settings),
 
     // Tests.
-    target("BramleyTesting", ["Encodings", "HTTPMessages"]),
+    target("BramleyTesting", ["Encodings", "HTTPMessages", "System"]),
     test("Encodings"),
     test("HTTPMessages", ["Encodings"]),
     test("BramleyAPI", ["Encodings", "Cryptography"]),

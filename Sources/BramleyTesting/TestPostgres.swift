@@ -1,4 +1,5 @@
 import Foundation
+import System
 package import Testing
 
 /// A PostgreSQL server for tests. `BRAMLEY_TEST_POSTGRES` names one by its URL (a database that tests may fill);
@@ -21,8 +22,7 @@ package final class TestPostgres: Sendable {
 
   /// How libpq reaches it.
   package let url: String
-  private let commands: FileHandle
-  private let answers: FileHandle
+  private let process: ChildProcess
 
   /// Starts a server of its own, for tests that stop it; nil where PostgreSQL is not installed.
   ///
@@ -32,22 +32,16 @@ package final class TestPostgres: Sendable {
   package init?(port: Int? = nil, tls name: String? = nil) {
     // #filePath is <package root>/Sources/BramleyTesting/TestPostgres.swift
     let package = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3)
-    let process = Process()
-    let (input, output) = (Pipe(), Pipe())
-    process.executableURL = URL(filePath: package.joined(separator: "/") + "/scripts/test-postgres")
-    process.environment = ProcessInfo.processInfo.environment.merging(
+    let environment = ProcessInfo.processInfo.environment.merging(
       [("TCP", port.map(String.init)), ("TLS", name)].compactMap { key, value in value.map { (key, $0) } }
     ) { $1 }
-    process.standardInput = input
-    process.standardOutput = output
-    guard (try? process.run()) != nil else { return nil }
-    commands = input.fileHandleForWriting
-    answers = output.fileHandleForReading
-    guard let line = Self.line(answers), line.hasPrefix("postgresql:") else { return nil }
+    let script = package.joined(separator: "/") + "/scripts/test-postgres"
+    guard let process = try? ChildProcess(script, environment: environment),
+      let line = process.line(), line.hasPrefix("postgresql:")
+    else { return nil }
+    self.process = process
     url = line
   }
-
-  deinit { try? commands.close() }
 
   /// Path of the certificate of the authority that signed the server's.
   package var authority: String {
@@ -58,16 +52,7 @@ package final class TestPostgres: Sendable {
 
   /// `stop`, `start`, `restart` or `crash`; returns when that is done.
   package func tell(_ command: String) {
-    try? commands.write(contentsOf: Data((command + "\n").utf8))
-    _ = Self.line(answers)
-  }
-
-  private static func line(_ handle: FileHandle) -> String? {
-    var text = ""
-    while let byte = try? handle.read(upToCount: 1), let first = byte.first {
-      if first == UInt8(ascii: "\n") { return text }
-      text.append(Character(UnicodeScalar(first)))
-    }
-    return nil
+    try? process.write(command + "\n")
+    _ = process.line()
   }
 }
