@@ -84,6 +84,18 @@ enum AccountSessionRows {
       """, [SQLValue(id), SQLValue(user)])
   }
 
+  /// Ends the user's sessions but this one, and those that replaced it: who asks by the access token of before a link
+  /// means to stay signed in, and has the newer ones or is yet to get them (RULES §3.8).
+  static func endOthers(_ id: UUID, of user: UUID, _ transaction: Transaction) throws {
+    try transaction.execute(
+      """
+      with recursive kept (id, successor) as (
+        select id, successor from sessions where id = $1
+        union select s.id, s.successor from sessions s join kept k on s.id = k.successor)
+      delete from sessions where user_id = $2 and id not in (select id from kept)
+      """, [SQLValue(id), SQLValue(user)])
+  }
+
   /// Ends every session of the user.
   static func endAll(of user: UUID, _ transaction: Transaction) throws {
     try transaction.execute("delete from sessions where user_id = $1", [SQLValue(user)])

@@ -85,9 +85,7 @@ package struct SQLAccountStore: AccountStore {
       case .global:
         try transaction.execute("delete from sessions where user_id = $1", [SQLValue(owner)])
       case .local: try AccountSessionRows.end(session, of: owner, transaction)
-      case .others:
-        try transaction.execute(
-          "delete from sessions where user_id = $1 and id <> $2", [SQLValue(owner), SQLValue(session)])
+      case .others: try AccountSessionRows.endOthers(session, of: owner, transaction)
       }
       try AuditRows.write(
         .logout, by: origin, user: owner, session: session, reason: scope.rawValue, now: now, transaction)

@@ -128,6 +128,25 @@ import Testing
     #expect(try await fixture.accounts.session(other, now: now) != nil)
   }
 
+  @Test(
+    "RULES §3.8: signing the others out costs nobody the session that a link opened, answered or not",
+    arguments: Backend.allCases)
+  func signOutOthersAfterLink(backend: Backend) async throws {
+    for isSeen in [false, true] {
+      let fixture = try await Fixture(backend)
+      let guest = try await fixture.signUp(1).session.id
+      let linked = try await fixture.link(1, token: 1, 2, bearer: guest).get().session.id
+      let other = try await fixture.signIn(1, token: 3, 4).get().session.id
+      if isSeen { #expect(try await fixture.accounts.session(linked, now: now) != nil) }
+      #expect(try await fixture.accounts.signOut(guest, .others, now: now))
+      #expect(try await fixture.accounts.session(other, now: now) == nil)
+      // Whoever lost the link's answer has the guest's tokens alone; who has it, has the new ones.
+      let refreshed = try await fixture.refresh(isSeen ? linked : guest, 0, now: now + 100_000)
+      #expect(refreshed.session?.user.isAnonymous == false)
+      #expect(try await fixture.accounts.session(linked, now: now) != nil)
+    }
+  }
+
   @Test("signing out ends what its scope says", arguments: Backend.allCases)
   func signOut(backend: Backend) async throws {
     let fixture = try await Fixture(backend)
