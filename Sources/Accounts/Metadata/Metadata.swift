@@ -8,19 +8,26 @@ package enum Metadata {
   /// `changes` merged into `old`, one level deep: a null removes its member, what is no object changes nothing.
   package static func merge(_ changes: JSONValue, into old: JSONValue) -> JSONValue {
     guard case .object(let changes) = changes else { return old }
-    var members: [(String, JSONValue)] = []
+    var members: [(String, JSONValue)?] = []
     if case .object(let old) = old { members = old }
+    // By name: whoever sends thousands of members must not have each compared with each.
+    var places = Dictionary(
+      members.enumerated().compactMap { place, member in member.map { ($0.0, place) } },
+      uniquingKeysWith: { first, _ in first })
     for (name, value) in changes {
-      let place = members.firstIndex { $0.0 == name }
+      let place = places[name]
       if case .null = value {
-        if let place { members.remove(at: place) }
+        guard let place else { continue }
+        members[place] = nil
+        places[name] = nil
       } else if let place {
-        members[place].1 = value
+        members[place]?.1 = value
       } else {
+        places[name] = members.count
         members.append((name, value))
       }
     }
-    return .object(members)
+    return .object(members.compactMap { $0 })
   }
 
   /// An object without its null members; an empty one for what is no object.

@@ -17,6 +17,22 @@ struct MetadataTests {
     #expect(Metadata.merge(["b": ["c": nil]], into: old) == ["a": 1, "b": ["c": nil], "e": "x"])
   }
 
+  @Test("a body full of members is merged in one go over them", .timeLimit(.minutes(2)))
+  func large() {
+    let members = (0..<150_000).map { (String($0), JSONValue.integer($0)) }
+    let merged = Metadata.merge(.object(members), into: .object(members.reversed()))
+    #expect(merged == .object(members.reversed()))
+    let removed = Metadata.merge(.object(members.map { ($0.0, .null) }), into: merged)
+    #expect(removed == [:])
+  }
+
+  @Test("a member may be removed and come back, and its name stays as it first came")
+  func again() {
+    let change = JSONValue.object([("a", .null), ("a", 3), ("b", .null), ("b", .null)])
+    #expect(Metadata.merge(change, into: ["a": 1, "b": 2, "c": 3]) == ["c": 3, "a": 3])
+    #expect(Metadata.merge(["e\u{301}": 2], into: ["\u{E9}": 1]).bytes == Array("{\"\u{E9}\":2}".utf8))
+  }
+
   @Test("provider and providers are computed, whatever is stored")
   func app() {
     let kept: JSONValue = ["providers": ["evil"], "role": "editor", "provider": "evil"]
