@@ -10,11 +10,11 @@ package enum OnlineCopy {
   /// - Parameters:
   ///   - source: a file, in whatever journal mode.
   ///   - target: a file that is not there yet; it is made with mode 0600, and is one file without a log.
-  ///   - prepare: statements that run on the copy before it is checked.
+  ///   - emptied: tables that lose their rows in the copy, where it has them, before it is checked.
   /// - Returns: the rows of each table of the source at that moment.
   /// - Throws: `corrupt` when the copy does not hold what the source does; what is at `target` is of no use then.
   package static func copy(
-    _ source: String, to target: String, prepare: [String] = []
+    _ source: String, to target: String, emptying emptied: [String] = []
   ) throws(DatabaseError) -> Counts {
     let from = try Connection(.readOnlyFile(source), role: .reader, tuning: DatabaseTuning())
     // One snapshot for the counts and the pages.
@@ -29,7 +29,8 @@ package enum OnlineCopy {
     guard try to.tableCounts() == counts else {
       throw .corrupt("the copy has other rows than the database")
     }
-    for statement in prepare { try to.script(statement) }
+    // A backup may be older than one of them.
+    for table in emptied where counts[table] != nil { try to.script("delete from \(table)") }
     try to.checkIntegrity()
     return counts
   }

@@ -3,7 +3,6 @@ extension Schema {
   /// would be accepted once more. Without the secrets no challenge of before is ours (RULES §1.4, §1.5), and
   /// session tokens that were ended since stay ended (RULES §1.8).
   package static let endingCredentials = [
-    "delete from challenge_secrets", "delete from session_tokens", "delete from apple_challenges",
-    "delete from switch_tickets", "delete from web_flows",
+    "challenge_secrets", "session_tokens", "apple_challenges", "switch_tickets", "web_flows",
   ]
 }

@@ -38,7 +38,7 @@ struct Restore: Command {
     do {
       try Files.remove(temporary)
       let version = try await StoredState.version(ofFile: source)
-      let counts = try OnlineCopy.copy(source, to: temporary, prepare: Schema.endingCredentials)
+      let counts = try OnlineCopy.copy(source, to: temporary, emptying: Schema.endingCredentials)
       try Self.removeLog(of: data.database, replaces: replaces)
       _ = try Files.move(temporary, to: data.database, replacing: true)
       console.print(
