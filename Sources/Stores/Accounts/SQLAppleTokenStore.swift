@@ -65,18 +65,20 @@ package struct SQLAppleTokenStore: AppleTokenStore {
     _ id: Int64, _ verdict: AppleTokenVerdict, nextCheck: Int64, now: Int64
   ) async throws {
     try await database.accountStep { transaction in
-      let token = try transaction.first(
-        "select identity, suspect from apple_tokens where id = $1", [.integer(id)]
-      ) { (identity: try $0.uuid(0), suspect: $0.int64(1)) }
-      guard let token else { return }
+      guard let seen = try Self.suspicion(id, transaction) else { return }
+      // Locked before it is judged, and before its tokens, as deleting goes: a sign-in may be about to replace the
+      // token, and what is said of the old one is not to be noted of the new.
+      _ = try transaction.first(
+        "select 1 from identities where id = $1\(transaction.locking)", [SQLValue(seen.identity)]
+      ) { _ in true }
+      guard let token = try Self.suspicion(id, transaction) else { return }
       var suspect = token.suspect
       switch verdict {
       case .valid: suspect = 0
       case .invalidGrant: suspect = 2
-      case .invalidRequest: suspect += 1
+      case .invalidRequest: suspect = min(suspect + 1, 2)
       case .unknown: break
       }
-      // Identities before their tokens, as deleting goes.
       if suspect >= 2, suspect != token.suspect {
         try transaction.execute(
           "update identities set status = $2, updated_at = $3 where id = $1",
@@ -86,6 +88,15 @@ package struct SQLAppleTokenStore: AppleTokenStore {
       try transaction.execute(
         "update apple_tokens set suspect = $2, next_check = $3, updated_at = $4 where id = $1",
         [.integer(id), .integer(suspect), .integer(nextCheck), .integer(now)])
+    }
+  }
+
+  /// The identity of a token, and how often Apple has said that it is none.
+  private static func suspicion(
+    _ id: Int64, _ transaction: Transaction
+  ) throws -> (identity: UUID, suspect: Int64)? {
+    try transaction.first("select identity, suspect from apple_tokens where id = $1", [.integer(id)]) {
+      (try $0.uuid(0), $0.int64(1))
     }
   }
 

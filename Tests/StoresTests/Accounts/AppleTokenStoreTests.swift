@@ -1,7 +1,9 @@
 import Accounts
+import BramleyTesting
 import Encodings
 import SQL
 import Stores
+import System
 import Testing
 
 @Suite("Apple's tokens, keys and flows") struct AppleTokenStoreTests {
@@ -71,6 +73,47 @@ import Testing
     try await fixture.tokens.checked(due[2].id, .invalidGrant, nextCheck: next, now: now)
     #expect(try await status(2) == .live)
     #expect(try await fixture.signIn(4, token: 10, 10).get().user.identities.first?.status == .live)
+  }
+
+  @Test("an identity is marked once: who signs in again stays live", arguments: Backend.allCases)
+  func markedOnce(backend: Backend) async throws {
+    for verdict in [AppleTokenVerdict.invalidRequest, .invalidGrant] {
+      let fixture = try await Fixture(backend)
+      _ = try await fixture.signIn(1, token: 1, 1).get()
+      try await fixture.tokens.keep(token(1), now: now)
+      let id = try #require(try await fixture.tokens.due(now: now, retryAt: now + 1, limit: 1).first?.id)
+      for _ in 0..<3 { try await fixture.tokens.checked(id, verdict, nextCheck: now, now: now) }
+      #expect(try await fixture.audit().count { $0.hasPrefix("identity_revoked") } == 1)
+      // By a client that sends no code: the dead token stays.
+      _ = try await fixture.signIn(1, token: 2, 2).get()
+      try await fixture.tokens.checked(id, verdict, nextCheck: now, now: now)
+      #expect(try await fixture.users.user(Fixture.id(1))?.identities.first?.status == .live)
+    }
+  }
+
+  @Test("what Apple says of a token that a sign-in is replacing marks nobody", TestPostgres.required)
+  func replacedMeanwhile() async throws {
+    let fixture = try await Fixture(.postgreSQL)
+    _ = try await fixture.signIn(1, token: 1, 1).get()
+    try await fixture.tokens.keep(token(1), now: now)
+    let id = try #require(try await fixture.tokens.due(now: now, retryAt: now + 1, limit: 1).first?.id)
+    let isLocked = Locked(false)
+    async let replacing: Void = fixture.database.write { transaction in
+      try transaction.execute("set transaction isolation level read committed")
+      try transaction.execute("update identities set status = 0")
+      isLocked.withLock { $0 = true }
+      // Until the verdict waits for the identity.
+      let waiting =
+        "select 1 from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))"
+      while try transaction.rows(waiting, [], { _ in true }).isEmpty {
+        try transaction.execute("select pg_sleep(0.01)")
+      }
+      try transaction.execute("delete from apple_tokens")
+    }
+    while !isLocked.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(5)) }
+    try await fixture.tokens.checked(id, .invalidGrant, nextCheck: now, now: now)
+    try await replacing
+    #expect(try await fixture.users.user(Fixture.id(1))?.identities.first?.status == .live)
   }
 
   @Test("a sweep forgets what expired, a while after, and nothing else", arguments: Backend.allCases)
