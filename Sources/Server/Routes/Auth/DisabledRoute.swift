@@ -27,6 +27,8 @@ struct DisabledRoute: Endpoint {
     (.get, "/admin/sso/providers", .samlDisabled), (.post, "/admin/sso/providers", .samlDisabled),
     (.post, "/factors", .factorsDisabled), (.delete, "/factors/{id}", .factorsDisabled),
     (.post, "/factors/{id}/challenge", .factorsDisabled), (.post, "/factors/{id}/verify", .factorsDisabled),
+    (.get, "/admin/sso/providers/{id}", .samlDisabled), (.put, "/admin/sso/providers/{id}", .samlDisabled),
+    (.delete, "/admin/sso/providers/{id}", .samlDisabled),
     (.get, "/admin/users/{id}/factors", .factorsDisabled),
   ]
 }
