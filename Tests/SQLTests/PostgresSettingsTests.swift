@@ -3,8 +3,8 @@ import Testing
 @testable import SQL
 
 @Suite("PostgreSQL settings") struct PostgresSettingsTests {
-  private func mode(_ url: String) throws -> [String?] {
-    let keywords = try PostgresSettings(url: url).keywords()
+  private func mode(_ url: String, _ environment: [String: String] = [:]) throws -> [String?] {
+    let keywords = try PostgresSettings(url: url).keywords(environment: environment)
     return ["sslmode", "sslrootcert"].map { name in keywords.first { $0.0 == name }?.1 }
   }
 
@@ -22,6 +22,20 @@ import Testing
     ] {
       #expect(try mode(local) == [nil, nil])
     }
+  }
+
+  @Test("A host that the environment or a service names must prove who it is as well")
+  func inherited() throws {
+    let proven = ["verify-full", "/etc/ssl/certs/ca-certificates.crt"]
+    #expect(try mode("postgresql:///d", ["PGHOST": "db.example.com"]) == proven)
+    #expect(try mode("postgresql:///d", ["PGHOSTADDR": "10.0.0.7"]) == proven)
+    #expect(try mode("postgresql:///d", ["PGHOST": "localhost", "PGHOSTADDR": "10.0.0.7"]) == proven)
+    #expect(try mode("postgresql:///d", ["PGSERVICE": "app"]) == proven)
+    #expect(try mode("postgresql:///d?service=app") == proven)
+    #expect(try mode("postgresql:///d?sslmode=disable", ["PGHOST": "db.example.com"]) == ["disable", nil])
+    #expect(try mode("postgresql:///d", ["PGHOST": "/run/postgresql"]) == [nil, nil])
+    #expect(try mode("postgresql:///d?host=/run", ["PGHOST": "db.example.com"]) == [nil, nil])
+    #expect(try mode("postgresql://localhost/d?service=app") == [nil, nil])
   }
 
   @Test("Neither the place nor an error shows the password")

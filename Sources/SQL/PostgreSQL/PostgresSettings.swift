@@ -1,5 +1,6 @@
 import CPostgres
 import Glibc
+import System
 
 /// How to reach a PostgreSQL server, and what to put up with from it.
 package struct PostgresSettings: Sendable, Equatable {
@@ -33,7 +34,11 @@ package struct PostgresSettings: Sendable, Equatable {
   }
 
   /// libpq's keywords and values, with our defaults for what the URL leaves open.
-  func keywords() throws(DatabaseError) -> [(String, String)] {
+  ///
+  /// - Parameter environment: in which libpq looks for the host that a URL does not name.
+  func keywords(
+    environment: [String: String] = CurrentProcess.environment
+  ) throws(DatabaseError) -> [(String, String)] {
     var found: [(String, String)] = []
     guard let options = unsafe PQconninfoParse(url, nil) else {
       throw .cannotOpen(path: "postgresql", reason: "the URL cannot be read")
@@ -47,7 +52,7 @@ package struct PostgresSettings: Sendable, Equatable {
       unsafe option += 1
     }
     func has(_ name: String) -> Bool { found.contains { $0.0 == name } }
-    if !isLocal(found) {
+    if !isLocal(found, environment) {
       // Another host: who it is must be proven, or the password and every row go to whoever answers.
       if !has("sslmode") { found.append(("sslmode", "verify-full")) }
       if !has("sslrootcert"), found.contains(where: { $0 == ("sslmode", "verify-full") }) {
@@ -64,10 +69,19 @@ package struct PostgresSettings: Sendable, Equatable {
     return found
   }
 
-  private func isLocal(_ keywords: [(String, String)]) -> Bool {
-    let hosts = keywords.filter { $0.0 == "host" || $0.0 == "hostaddr" }.flatMap {
-      $0.1.split(separator: ",")
+  /// Whether it is this machine, as far as that is known: a service's file (`service`) names a host that we do not see.
+  private func isLocal(_ keywords: [(String, String)], _ environment: [String: String]) -> Bool {
+    func named(_ names: [String: String]) -> [Substring] {
+      ["host", "hostaddr"].compactMap { names[$0] }.flatMap { $0.split(separator: ",") }
     }
+    let given = Dictionary(keywords.map { ($0.0, $0.1) }, uniquingKeysWith: { first, _ in first })
+    let inherited = [
+      "host": environment["PGHOST"], "hostaddr": environment["PGHOSTADDR"],
+      "service": environment["PGSERVICE"],
+    ].compactMapValues { $0 }
+    let found = inherited.merging(given) { $1 }
+    let hosts = named(found)
+    if hosts.isEmpty, found["service"] != nil { return false }
     return hosts.allSatisfy {
       $0.hasPrefix("/") || $0.hasPrefix("@") || $0 == "localhost" || $0 == "127.0.0.1" || $0 == "::1"
     }
