@@ -61,15 +61,16 @@ let package = Package(
     target("Accounts", ["Cryptography", "Encodings"]),
     target("Gateway", ["Encodings", "HTTPMessages"]),
     target("SignInWithApple", ["Cryptography", "Encodings", "HTTPMessages"]),
+    target("UserData", ["Encodings"]),
     target("Admission", ["AppAttest", "Gateway"]),
 
     // Application.
-    target("Stores", ["Accounts", "Admission", "AppAttest", "Encodings", "Gateway", "SQL"]),
+    target("Stores", ["Accounts", "Admission", "AppAttest", "Encodings", "Gateway", "SQL", "UserData"]),
     target(
       "Server",
       [
         "Accounts", "Admission", "AppAttest", "BramleyAPI", "Cryptography", "Encodings", "Gateway",
-        "HTTPMessages", "SignInWithApple",
+        "HTTPMessages", "SignInWithApple", "UserData",
       ]),
     target("AppleSimulator", ["AppAttest", "BramleyAPI", "Cryptography", "Encodings", "HTTPMessages"]),
     target("BramleyClient", ["BramleyAPI", "Encodings", "HTTPMessages"]),
@@ -96,12 +97,16 @@ let package = Package(
     test("Admission", ["AppAttest", "Gateway"]),
     test("Accounts", ["Cryptography", "Encodings"]),
     test("SignInWithApple", ["Cryptography", "Encodings", "HTTPMessages"]),
-    test("Stores", ["Accounts", "Admission", "AppAttest", "Encodings", "Gateway", "SQL", "System"]),
+    test("UserData", ["Encodings"]),
+    test(
+      "Stores",
+      ["Accounts", "Admission", "AppAttest", "Encodings", "Gateway", "SQL", "System", "UserData"]),
     test(
       "Server",
       [
         "Accounts", "Admission", "AppAttest", "AppleSimulator", "BramleyAPI", "BramleyClient",
         "Cryptography", "Encodings", "Gateway", "HTTPMessages", "SQL", "SignInWithApple", "Stores", "System",
+        "UserData",
       ]),
     test(
       "AppleSimulator",

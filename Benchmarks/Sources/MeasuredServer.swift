@@ -107,7 +107,7 @@ enum MeasuredServer {
     let environment = Environment(
       configuration: configuration, now: { WallClock.milliseconds },
       uptime: { MonotonicTime.now.nanoseconds }, random: { SecureRandom.bytes($0) },
-      background: { work in tasks.start { await work() } }, offload: { $0() }, log: { _ in }, zone: [],
+      background: { work in tasks.start { await work() } }, offload: InPlace(), log: { _ in }, zone: [],
       keys: keys, ledger: ledger, debugTokens: SQLDebugTokenStore(database),
       isReady: { true }, upstream: upstream)
     return try Server(environment).handler

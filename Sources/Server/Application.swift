@@ -34,7 +34,7 @@ struct Application {
         "/ready", "none",
       ]
         + AccountRoutes.paths + AdminRoutes.paths + Set(providers.map { $0.path($1.path) }).sorted()
-        + queuePaths + [FalProxyRoute.path] + configuration.functions.map(\.path),
+        + queuePaths + [FalProxyRoute.path] + StorageTargets.all + configuration.functions.map(\.path),
       droppedLogLines: environment.droppedLogLines)
     let log = ApplicationLog(environment)
     let challenges = ChallengeKeys(environment)
@@ -99,6 +99,7 @@ struct Application {
       endpoints += queue.endpoints(gate, desk, direct: endpoints.filter { $0.path.hasPrefix("/ai/fal/run/") })
     }
     if let accounts { endpoints += AccountRoutes(service: accounts).all }
+    if let objects = ObjectRoutes(environment, accounts?.bearers) { endpoints += objects.all }
     self.endpoints = Self.demandingFreshness(endpoints, accounts)
     adminEndpoints = environment.accounts.map { AdminRoutes(accounts: $0).all } ?? []
     self.metrics = metrics

@@ -3,6 +3,7 @@ package import Admission
 package import AppAttest
 package import Gateway
 package import HTTPMessages
+package import UserData
 
 /// Everything that the application takes from outside itself. The executable's Compose.swift gives the live
 /// ones; a test gives a fixed clock, seeded randomness, a database in memory and simulated providers.
@@ -19,8 +20,8 @@ package final class Environment: Sendable {
   /// Runs work that outlives the request, such as the settlement of a call whose client left. The
   /// executable waits for it when it stops.
   package let background: @Sendable (@escaping @Sendable () async -> Void) -> Void
-  /// Runs long computations (an attestation: about a millisecond) away from the loop that serves requests.
-  package let offload: @Sendable (@escaping @Sendable () -> RegistrationVerdict) async -> RegistrationVerdict
+  /// Runs long computations away from the loop that serves requests.
+  package let offload: any Offload
   /// Waits; throws when the task is cancelled. Does not wait where nobody gives it.
   package let sleep: @Sendable (Duration) async throws -> Void
   /// How many lines of the log were dropped, because nobody read them in time.
@@ -38,6 +39,8 @@ package final class Environment: Sendable {
   package let devices: DeviceEnvironment?
   /// Answers that are kept for requests with an `Idempotency-Key`; nil keeps none.
   package let answers: (any KeptAnswerStore)?
+  /// Objects of users; nil keeps none.
+  package let objects: (any ObjectStore)?
   /// What accounts need; nil where there are none.
   package let accounts: AccountEnvironment?
   /// Events on their way to the app's backend; nil where none are sent.
@@ -54,14 +57,14 @@ package final class Environment: Sendable {
     configuration: Configuration, now: @escaping @Sendable () -> Int64,
     uptime: @escaping @Sendable () -> Int64, random: @escaping @Sendable (Int) -> [UInt8],
     background: @escaping @Sendable (@escaping @Sendable () async -> Void) -> Void,
-    offload: @escaping @Sendable (@escaping @Sendable () -> RegistrationVerdict) async -> RegistrationVerdict,
+    offload: any Offload,
     sleep: @escaping @Sendable (Duration) async throws -> Void = { _ in },
     droppedLogLines: @escaping @Sendable () -> Int = { 0 },
     log: @escaping @Sendable (String) -> Void, zone: [UInt8], keys: any DeviceKeyStore,
     ledger: any AdmissionLedger, debugTokens: any DebugTokenStore,
     queuedCalls: (any QueuedCallStore)? = nil, devices: DeviceEnvironment? = nil,
     answers: (any KeptAnswerStore)? = nil,
-    accounts: AccountEnvironment? = nil,
+    accounts: AccountEnvironment? = nil, objects: (any ObjectStore)? = nil,
     isReady: @escaping @Sendable () async -> Bool, upstream: any HTTPHandler,
     outside: OutsideNetwork = .none, events: (any EventOutbox)? = nil
   ) {
@@ -82,9 +85,17 @@ package final class Environment: Sendable {
     self.devices = devices
     self.answers = answers
     self.accounts = accounts
+    self.objects = objects
     self.isReady = isReady
     self.upstream = upstream
     self.outside = outside
     self.events = events
+  }
+
+  /// Does the work to its end, also when whoever waits for it is cancelled.
+  func toTheEnd<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) async -> Value {
+    await withCheckedContinuation { continuation in
+      background { continuation.resume(returning: await work()) }
+    }
   }
 }

@@ -1,4 +1,5 @@
-"""What Supabase's own Python client must be able to do with Bramley's functions, without and with async.
+"""What Supabase's own Python client must be able to do with Bramley's functions, and with what they store, without and
+with async.
 
 Arguments: the server's base URL, and an attested session token. Prints a line a case: ok or fail, its name, and why,
 with tabs between.
@@ -9,6 +10,7 @@ import json
 import sys
 import traceback
 
+from storage3.exceptions import StorageApiError
 from supabase import acreate_client, create_client
 from supabase_functions.errors import FunctionsHttpError, FunctionsRelayError
 
@@ -41,6 +43,48 @@ def used_up():
 def picture():
     answer = invoke("creature_picture", {"name": "Fizzle", "mood": "brave"})
     assert answer["images"][0]["url"].startswith("https://"), answer
+
+
+def signed_in():
+    client = create_client(BASE, KEY)
+    client.auth.sign_in_anonymously()
+    return client
+
+
+def stored():
+    client = signed_in()
+    answer = client.functions.invoke("creature_portrait", {
+        "body": {"name": "Fizzle", "mood": "brave"}, "headers": HEADERS, "responseType": "json"})
+    place = answer["objects"][0]
+    bucket, path = client.storage.from_(place["bucket"]), place["path"]
+    picture = bucket.download(path)
+    assert picture.startswith(b"\x89PNG") and len(picture) == place["bytes"], place
+    assert bucket.exists(path) and bucket.info(path)["size"] == place["bytes"]
+    folder, name = path.split("/")
+    assert [entry["name"] for entry in bucket.list()] == [folder], bucket.list()
+    listed = bucket.list(folder)
+    assert [entry["name"] for entry in listed] == [name], listed
+    assert listed[0]["metadata"]["mimetype"] == place["content_type"] == "image/png", listed
+    stranger = signed_in().storage.from_(place["bucket"])
+    assert not stranger.exists(path) and stranger.list(folder) == [] and stranger.remove([path]) == []
+    for other, name in [(stranger, path), (bucket, path + "x")]:
+        try:
+            other.download(name)
+        except StorageApiError as error:
+            assert (error.code, str(error.status), error.message) == ("not_found", "404", "Object not found"), error
+        else:
+            raise AssertionError("an object that is not there was given")
+    assert [entry["name"] for entry in bucket.remove([path])] == [path]
+    assert not bucket.exists(path) and bucket.list() == []
+
+
+def stored_for_nobody():
+    try:
+        invoke("creature_portrait", {"name": "Fizzle", "mood": "brave"})
+    except FunctionsHttpError as error:
+        assert "JWT" in str(error) or "Bearer" in str(error), error
+        return
+    raise AssertionError("something was stored for nobody")
 
 
 def streamed():
@@ -90,11 +134,18 @@ def with_async():
             assert "tea" in str(error), error
         else:
             raise AssertionError("an unknown field was taken")
+        await client.auth.sign_in_anonymously()
+        answer = await client.functions.invoke("creature_portrait", {
+            "body": {"name": "Mo", "mood": "shy"}, "headers": HEADERS, "responseType": "json"})
+        place = answer["objects"][0]
+        bucket = client.storage.from_(place["bucket"])
+        assert len(await bucket.download(place["path"])) == place["bytes"]
+        assert len(await bucket.remove([place["path"]])) == 1 and not await bucket.exists(place["path"])
 
     asyncio.run(run())
 
 
-for case in [whole, used_up, picture, streamed, refused, unknown, without_proof, with_async]:
+for case in [whole, used_up, picture, stored, stored_for_nobody, streamed, refused, unknown, without_proof, with_async]:
     try:
         case()
         print("ok", case.__name__, "", sep="\t", flush=True)

@@ -32,7 +32,9 @@ extension ErrorCode {
   public static let upstreamRefused: ErrorCode = "upstream_refused"
 
   /// Every code that Bramley's source names; providers' policies add their own.
-  public static let known: [ErrorCode] = knownOfAttestation + knownOfAccounts + knownOfFunctions
+  public static let known: [ErrorCode] =
+    knownOfAttestation + knownOfAccounts + knownOfFunctions
+    + knownOfStorage
 
   private static let knownOfAttestation: [ErrorCode] = [
     .attestationRequired, .unknownKey, .challengeInvalid, .challengeExpired, .challengeUsed, .counterReplayed,

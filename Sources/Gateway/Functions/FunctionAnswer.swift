@@ -1,4 +1,5 @@
 package import Encodings
+import HTTPMessages
 
 /// Why a model stopped.
 package enum FunctionStop: String, Sendable {
@@ -51,6 +52,23 @@ package protocol FunctionReader: Sendable {
   mutating func end() -> [FunctionEvent]
 }
 
+/// Reads answers that are streams of server-sent events.
+protocol StreamedFunctionReader: FunctionReader {
+  var events: ServerSentEventReader { get set }
+  /// Whether the stream's own end came.
+  var isOver: Bool { get }
+  mutating func event(_ event: ServerSentEvent) -> [FunctionEvent]
+}
+
+extension StreamedFunctionReader {
+  package mutating func read(_ chunk: [UInt8]) -> [FunctionEvent] {
+    let read = events.read(chunk)
+    return events.dropped > 0 ? [.failed] : read.flatMap { event($0) }
+  }
+
+  package mutating func end() -> [FunctionEvent] { isOver ? [] : [.failed] }
+}
+
 /// A function's answer as it comes together.
 package struct FunctionAnswer: Sendable, Equatable {
   /// More text than this no function gives out, octets.
@@ -85,6 +103,12 @@ package struct FunctionAnswer: Sendable, Equatable {
     }
     guard function.form == .json, stop == .end else { return .object([("text", .string(text)), end]) }
     return Self.value(in: text).map { .object([("result", $0), end]) }
+  }
+
+  /// What the model wrote, as a file holds it: the JSON where the function's output is JSON, else the text. nil where
+  /// it is not what the function promises.
+  package func document(_ function: FunctionDefinition) -> [UInt8]? {
+    function.form == .json ? Self.value(in: text)?.bytes : Array(text.utf8)
   }
 
   /// The JSON value that the text is; models like to put one into a fence.

@@ -50,6 +50,8 @@ package struct Configuration: Sendable, Equatable {
   package var openAI: OpenAI?
   /// `providers.fal`; nil when the section is absent.
   package var fal: Fal?
+  /// `storage`.
+  package var storage = Storage()
   /// `functions`.
   package var functions: [Function] = []
   /// `quotas`: counts.

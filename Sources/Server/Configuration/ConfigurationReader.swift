@@ -93,8 +93,10 @@ extension Configuration {
     out.attest = attest(root.section("attest"), out)
     let auth = root.section("auth")
     if auth.isPresent { out.auth = Self.auth(auth, out) }
-    providers(root.section("providers"), into: &out)
+    let bare = providers(root.section("providers"), into: &out)
+    storage(root.section("storage"), into: &out)
     functions(root, into: &out)
+    checkModels(bare, root, out)
     checkStepUpRoutes(root, out)
     limits(root, into: &out)
     events(root.section("events"), into: &out)

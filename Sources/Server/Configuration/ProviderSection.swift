@@ -2,8 +2,10 @@ import Encodings
 import Gateway
 
 extension Configuration {
-  /// Reads `providers`.
-  static func providers(_ section: ConfigurationSection, into out: inout Configuration) {
+  /// Reads `providers`; those that name no model, and where they stand.
+  static func providers(
+    _ section: ConfigurationSection, into out: inout Configuration
+  ) -> [(name: String, place: ConfigurationMistake.Place)] {
     let deployment = out.deployment
     out.anthropic = provider(
       section, Anthropic.init(apiKey:), deployment,
@@ -20,6 +22,25 @@ extension Configuration {
       fal($0, deployment, into: &$1)
     }
     section.finish()
+    return out.providers.filter(\.models.isEmpty).map { provider in
+      let section = section.section(provider.name)
+      return (provider.name, section.entry("models")?.place ?? section.here)
+    }
+  }
+
+  /// A provider without a model is for functions, or for nothing.
+  static func checkModels(
+    _ bare: [(name: String, place: ConfigurationMistake.Place)], _ root: ConfigurationSection,
+    _ out: Configuration
+  ) {
+    for (name, place) in bare where !out.functions.contains(where: { $0.definition.provider == name }) {
+      guard !root.reading.survey, let provider = out.providers.first(where: { $0.name == name }) else {
+        continue
+      }
+      root.reading.mistake(
+        "providers.\(name).models", place, "no model is allowed, and no function uses the provider",
+        "write those that devices may use, such as [\"\(type(of: provider).exampleModel)\"]")
+    }
   }
 
   private static func openAIPrice(_ section: ConfigurationSection) -> PriceRow? {
@@ -75,11 +96,6 @@ extension Configuration {
   ) {
     let entry = section.entry("models")
     out.models = entry?.strings().map(\.text) ?? []
-    if out.models.isEmpty, !section.reading.survey {
-      section.reading.mistake(
-        "\(section.path).models", entry?.place ?? section.here, "no model is allowed",
-        "write those that devices may use, such as [\"\(Settings.exampleModel)\"]")
-    }
     let table = out.priceTable
     for (model, place) in entry?.strings() ?? []
     where table.row(provider: Settings.name, model: model, at: .max) == nil {

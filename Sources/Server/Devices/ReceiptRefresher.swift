@@ -80,9 +80,13 @@ struct ReceiptRefresher: Sendable {
         let answer = try await apple.ask(
           upTo: ReceiptExchange.maximumLength, { exchange.request(stored, token: $0) })
       else { throw ReceiptRefusal.noAnswer }
-      let now = apple.now
-      let fresh = try exchange.judge(
-        stored, status: answer.response.status, fields: answer.response.fields, body: answer.body, now: now)
+      let (now, verifying) = (apple.now, exchange)
+      let (status, fields, body) = (answer.response.status, answer.response.fields, answer.body)
+      let fresh = try await environment.offload {
+        Result { () throws(ReceiptRefusal) in
+          try verifying.judge(stored, status: status, fields: fields, body: body, now: now)
+        }
+      }.get()
       troubles.end()
       let kept = try await store.keep(
         RefreshedReceipt(

@@ -17,6 +17,8 @@ enum ErrorStyle: Sendable {
   case fal
   /// As Supabase Auth writes it.
   case supabase
+  /// As Supabase Storage writes it.
+  case storage
 
   /// What belongs below a path even where no route is.
   static func of(path: Substring) -> ErrorStyle {
@@ -24,6 +26,7 @@ enum ErrorStyle: Sendable {
     if path.hasPrefix("/functions/v1/") { return .function }
     if path.hasPrefix("/ai/openai/") { return .openAI }
     if path.hasPrefix("/ai/fal/") { return .fal }
+    if path.hasPrefix("/storage/v1/") { return .storage }
     return path.hasPrefix("/auth/v1/") ? .supabase : .problem
   }
 
@@ -63,6 +66,9 @@ enum ErrorStyle: Sendable {
     case .supabase:
       fields["content-type"] = "application/json"
       body = HTTPBody(failure.supabase(version).bytes)
+    case .storage:
+      fields["content-type"] = "application/json"
+      body = HTTPBody(failure.storage.bytes)
     }
     return HTTPResponse(status: failure.status, fields: fields, body: body)
   }
@@ -97,6 +103,21 @@ enum SupabaseVersion: Sendable {
 }
 
 extension Failure {
+  /// The error as Supabase Storage writes it, and `code`: its clients know by `not_found` that there is none.
+  var storage: JSONValue {
+    let error =
+      switch status {
+      case 401, 403: "Unauthorized"
+      case 404: "not_found"
+      default: code.rawValue
+      }
+    return .object(
+      [
+        ("statusCode", .string(String(status))), ("error", .string(error)), ("message", .string(message)),
+        ("code", .string(code.rawValue)),
+      ] + members.map { ($0.name, $0.value) })
+  }
+
   /// The error as Supabase Auth writes it. What is wrong with an identity token has OAuth's members before the
   /// others, as some of its clients show them.
   func supabase(_ version: SupabaseVersion) -> JSONValue {

@@ -12,7 +12,7 @@ struct FunctionResponse {
   /// breaks off.
   func answer(to response: HTTPResponse) async throws -> HTTPResponse {
     let stream = response.body.pulled
-    guard function.result == .stream else { return try await whole(stream) }
+    guard function.result == .stream else { return .json(try await whole(stream).json) }
     return HTTPResponse(
       status: 200,
       fields: [
@@ -22,7 +22,8 @@ struct FunctionResponse {
       ], body: HTTPBody(stream: FunctionStream(stream, function, reader)))
   }
 
-  private func whole(_ stream: any HTTPBodyStream) async throws -> HTTPResponse {
+  /// The provider's answer read to its end, with what an app gets of it.
+  func whole(_ stream: any HTTPBodyStream) async throws -> (answer: FunctionAnswer, json: JSONValue) {
     var reader = reader
     var answer = FunctionAnswer()
     do {
@@ -39,7 +40,7 @@ struct FunctionResponse {
       throw Failure.functionBroken
     }
     guard let json = answer.json(function) else { throw Failure.functionOutput }
-    return .json(json)
+    return (answer, json)
   }
 }
 

@@ -24,9 +24,18 @@ actor ProviderCall {
   private var firstByte: Int64?
   /// How it was settled; nil as long as it was not.
   private(set) var settled: CallSettlement?
+  /// Whether the settlement of an answer that came whole waits for ``settleHeld()``.
+  private let holdsSettlement: Bool
+  private var held: (settlement: CallSettlement, alarms: [ProxyAlarm])?
 
-  /// - Parameter errors: how errors are written; nil for the provider's way.
-  init(_ call: PreparedCall, target: ProviderTarget, context: CallContext, errors: ErrorStyle? = nil) {
+  /// - Parameters:
+  ///   - errors: how errors are written; nil for the provider's way.
+  ///   - holdsSettlement: whoever reads the answer to its end calls ``settleHeld()``, whatever happens.
+  init(
+    _ call: PreparedCall, target: ProviderTarget, context: CallContext, errors: ErrorStyle? = nil,
+    holdsSettlement: Bool = false
+  ) {
+    self.holdsSettlement = holdsSettlement
     self.call = call
     self.errors = errors ?? target.errors
     self.target = target
@@ -135,6 +144,10 @@ actor ProviderCall {
       case .cancelUpstream: upstream?.cancel()
       case .settle(let settlement):
         settled = settlement
+        if holdsSettlement, actions.contains(.finish) {
+          held = (settlement, Self.alarms(actions))
+          continue
+        }
         await context.settle(
           settlement, status: Self.status(status, actions), firstByte: firstByte,
           alarms: Self.alarms(actions))
@@ -142,6 +155,13 @@ actor ProviderCall {
       }
     }
     return response
+  }
+
+  /// Books what ``holdsSettlement`` held back. A process that ends before leaves its lease to the sweep.
+  func settleHeld() async {
+    guard let held else { return }
+    self.held = nil
+    await context.settle(held.settlement, status: status, firstByte: firstByte, alarms: held.alarms)
   }
 
   /// The status that the device gets: an error stands behind the settlement.

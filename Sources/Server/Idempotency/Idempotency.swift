@@ -42,9 +42,12 @@ struct Idempotency: Sendable {
 
   /// Answers a request of a caller by the work that `admit` admits, or by what an earlier one left.
   ///
-  /// - Parameter admit: called once at most, where the request is a new one; throws a ``Failure``.
+  /// - Parameters:
+  ///   - recover: the answer to a claim whose run left none, from what it had made by then.
+  ///   - admit: called once at most, where the request is a new one; throws a ``Failure``.
   func answer(
     _ request: HTTPRequest, _ caller: Caller, _ exchange: inout Exchange,
+    recover: (_ claim: [UInt8]) async throws -> HTTPResponse? = { _ in nil },
     admit: (inout Exchange) async throws -> AdmittedWork
   ) async throws -> HTTPResponse {
     guard let store, let key = try Self.key(of: request), let owner = try await owner(caller, store) else {
@@ -63,8 +66,15 @@ struct Idempotency: Sendable {
     }
     guard state == .claimed else {
       try await gate.refuse(caller, &exchange)
-      return try await repeated(state, claim, seal, store, &exchange)
+      do {
+        return try await repeated(state, claim, seal, store, &exchange)
+      } catch let failure as Failure where failure.code == .idempotencyIncomplete {
+        guard var response = try await recover(claim.id) else { throw failure }
+        response.fields[Self.replayed] = "true"
+        return response
+      }
     }
+    exchange.claim = claim.id
     let work: AdmittedWork
     do {
       work = try await admit(&exchange)

@@ -1,6 +1,7 @@
 import BramleyAPI
 import Encodings
 import HTTPMessages
+import UserData
 
 /// Finds the route of a request. Paths are compared as they were sent: a path in another spelling is another
 /// path, so that no proxy in front and no rule here can disagree about which one it is.
@@ -78,11 +79,14 @@ struct Router: Sendable {
   }
 }
 
-/// A path with one segment that is a parameter, such as `/users/{id}`.
+/// A path with one segment that is a parameter, such as `/users/{id}`, or with a rest of several, such as
+/// `/files/{+path}` (RFC 6570).
 struct PathTemplate: Sendable {
   let text: String
   private let before: [UInt8]
   private let after: [UInt8]
+  /// Whether the parameter has segments.
+  private let isRest: Bool
 
   /// nil for a path without a parameter.
   init?(_ text: String) {
@@ -93,16 +97,18 @@ struct PathTemplate: Sendable {
     self.text = text
     before = Array(octets[..<start])
     after = Array(octets[(end + 1)...])
+    isRest = octets[(start + 1)...].first == UInt8(ascii: "+")
   }
 
   /// The parameter in a path of this template: 1 to 64 letters, digits, `-` and `_`, in the case they were
-  /// sent; nil for any other path.
+  /// sent, or an ``ObjectPath``; nil for any other path.
   func parameter(of path: Substring) -> String? {
     let octets = Array(path.utf8)
     guard octets.count > before.count + after.count, octets.starts(with: before),
       octets.suffix(after.count).elementsEqual(after)
     else { return nil }
     let middle = octets[before.count..<(octets.count - after.count)]
+    if isRest { return ObjectPath(String(decoding: middle, as: UTF8.self))?.description }
     let fits = middle.allSatisfy {
       switch $0 {
       case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -37,6 +37,7 @@ enum HeldRows {
     "users": "the account itself", "identities": "the account itself",
     "used_identity_tokens": "hashes of tokens of a day", "apple_challenges": "hashes of ten minutes",
     "kept_answers": "answers of ten minutes, sealed with what the user alone has",
+    "objects": "listed beside this, as what is owned", "object_pieces": "the contents of objects",
     "deletion_tokens": "who is being deleted asks for nothing any more",
   ]
 

@@ -18,6 +18,7 @@ package enum Schema {
     Migration(version: 12, name: "deletions", sql: deletions),
     Migration(version: 13, name: "kept answers", sql: keptAnswers),
     Migration(version: 14, name: "team transfers", sql: teamTransfers),
+    Migration(version: 15, name: "objects", sql: objects),
   ]
 
   /// Brings the database to this program's schema; the versions that were applied.

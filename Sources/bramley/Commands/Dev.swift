@@ -96,8 +96,8 @@ struct Dev: Command {
       teamID: appleID.key.teamID, keyID: appleID.key.keyID, privateKey: Secret(appleID.key.p8))
     configuration.attest.deviceCheck = true
     providers.configure(&configuration)
-    configuration.functions = try ExampleFunctions.functions(over: configuration)
     configuration.auth = accounts(appleID)
+    configuration.functions = try ExampleFunctions.functions(over: configuration)
     configuration.corsAllowsLoopback = true
     configuration.quotas = [.init(name: "daily", subject: .key, limit: daily)]
     configuration.quotas += ExampleFunctions.quotas(of: configuration.functions)

@@ -95,9 +95,7 @@ struct Compose: Sendable {
       uptime: { MonotonicTime.now.nanoseconds },
       random: { SecureRandom.bytes($0) },
       background: { [background] work in background.start(work) },
-      offload: { work in
-        await withTaskExecutorPreference(globalConcurrentExecutor) { work() }
-      },
+      offload: OtherThreads(),
       sleep: { [loops] in try await loops.currentOrNext().sleep(for: $0) },
       droppedLogLines: { Self.lines.dropped },
       log: Self.log,
@@ -116,6 +114,7 @@ struct Compose: Sendable {
         audit: SQLAuditStore(database), deletions: SQLDeletionStore(database), owned: Self.owned(database),
         apple: apple,
         appleService: appleService),
+      objects: SQLObjectStore(database),
       isReady: { [database] in await database.isReady() },
       upstream: upstream,
       outside: outside,
@@ -124,7 +123,7 @@ struct Compose: Sendable {
 
   /// What capabilities keep for users beside their accounts: steps of every deletion, also of one that a command
   /// begins.
-  static func owned(_ database: Database) -> [any OwnedData] { [] }
+  static func owned(_ database: Database) -> [any OwnedData] { [OwnedObjects(SQLObjectStore(database))] }
 
   /// What jobs that are one node's at a time run by.
   var jobContext: JobRunner.Context {

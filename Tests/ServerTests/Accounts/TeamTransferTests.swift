@@ -66,7 +66,7 @@ import Testing
     let server = try Server(
       Environment(
         configuration: configuration, now: { clock.now }, uptime: { clock.now * 1_000_000 },
-        random: { SecureRandom.bytes($0) }, background: { whole.background.run($0) }, offload: { $0() },
+        random: { SecureRandom.bytes($0) }, background: { whole.background.run($0) }, offload: InPlace(),
         log: { _ in }, zone: [],
         keys: SQLDeviceKeyStore(database), ledger: SQLAdmissionLedger(database),
         debugTokens: SQLDebugTokenStore(database),

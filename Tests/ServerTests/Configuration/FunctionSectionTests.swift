@@ -48,7 +48,10 @@ struct FunctionSectionTests {
       (#", "temperature": 3"#, "functions.f.temperature: this is no temperature"),
       (#", "cache": "2h""#, "functions.f.cache: this is no time to keep a prompt"),
       (#", "cache": "5m""#, "functions.f: only a system text without places can be kept"),
-      (#", "result": "store""#, "functions.f.result: this server keeps no objects"),
+      (
+        #", "result": "store""#,
+        "functions.f.sign_in: what is stored belongs to a user, and nobody has to be one"
+      ),
       (#", "policy": "none""#, "functions.f.policy: a function without proof needs a daily cap of its own"),
       (#", "sign_in": "identity""#, "functions.f.sign_in: nobody can sign in here"),
       (

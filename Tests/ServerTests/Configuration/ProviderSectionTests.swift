@@ -54,6 +54,29 @@ struct ProviderSectionTests {
       ])
   }
 
+  @Test("a provider that only functions use names no model, and no device may name one")
+  func functionsAlone() throws {
+    func text(_ models: String, _ provider: String) -> String {
+      """
+      { "providers": {
+          "anthropic": { "api_key": { "env": "A" }, "models": ["claude-haiku-4-5"] },
+          "openai": { "api_key": { "env": "O" }\(models) } },
+        "functions": { "f": { "provider": "\(provider)", "template": "Hello.",
+          "model": "\(provider == "openai" ? "gpt-4.1-mini" : "claude-haiku-4-5")" } } }
+      """
+    }
+    for models in ["", #", "models": []"#] {
+      let configuration = try read(text(models, "openai"))
+      #expect(configuration.openAI?.modelNames == [:])
+      #expect(configuration.functions.map(\.definition.model) == ["gpt-4.1-mini"])
+      #expect(mistakes(text(models, "anthropic")) == ["providers.openai.models"])
+    }
+    #expect(
+      mistakes(#"{ "providers": { "openai": { "api_key": { "env": "O" } } } }"#) == [
+        "providers.openai.models"
+      ])
+  }
+
   @Test("an open route of any provider needs a cap for all, and money a budget")
   func caps() {
     let open = Self.both.replacing("\"session\"", with: "\"none\"")

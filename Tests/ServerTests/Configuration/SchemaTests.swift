@@ -62,7 +62,7 @@ private func closed(_ schema: JSONNode) -> Bool {
       ConfigurationSources(
         text: try file("functions.example.jsonc"),
         variables: ["ANTHROPIC_API_KEY": "a", "OPENAI_API_KEY": "b", "FAL_KEY": "c"]))
-    #expect(configuration.functions.count == 3)
+    #expect(configuration.functions.count == 4)
     #expect(try configuration.functions == ExampleFunctions.functions(over: configuration))
     for rule in ExampleFunctions.quotas(of: configuration.functions) {
       #expect(configuration.quotas.contains(rule))

@@ -21,7 +21,7 @@ struct BareServer {
           serial.add()
           return (0..<count).map { UInt8(truncatingIfNeeded: serial.value + $0) }
         },
-        background: { _ in }, offload: { $0() }, log: { lines.append($0) }, zone: [], keys: BrokenStore(),
+        background: { _ in }, offload: InPlace(), log: { lines.append($0) }, zone: [], keys: BrokenStore(),
         ledger: BrokenStore(), debugTokens: BrokenStore(), accounts: BrokenAccounts.environment,
         isReady: { isReady },
         upstream: Handler { _ in HTTPResponse(status: 500) }))

@@ -12,6 +12,7 @@ import HTTPMessages
 import SQL
 import Stores
 import Synchronization
+import UserData
 
 @testable import Server
 
@@ -39,6 +40,7 @@ final class WholeServer: Sendable {
   let lines = Recorder<String>()
   let upstreamRequests = Recorder<HTTPRequest>()
   let background = BackgroundWork()
+  let offloaded = CountedWork()
   let server: Server
   private let ownsDatabase: Bool
 
@@ -47,6 +49,7 @@ final class WholeServer: Sendable {
   ///   - apple: what stands in Apple's place; nil for nobody.
   ///   - outside: who answers webhooks, hooks and fetches; nil for nobody.
   ///   - owned: what capabilities keep for users.
+  ///   - objects: what stands in the place of users' objects in the database.
   ///   - devices: what stands in the place of Apple's services for devices; nil for the simulated ones.
   ///   - teamKey: the key that those take.
   ///   - broken: the ledger answers nothing.
@@ -57,7 +60,7 @@ final class WholeServer: Sendable {
     upstream: (@Sendable (HTTPRequest) async throws -> HTTPResponse)? = nil,
     apple: (@Sendable (HTTPRequest) async throws -> HTTPResponse)? = nil,
     outside: (@Sendable (HTTPRequest) async throws -> HTTPResponse)? = nil,
-    owned: [any OwnedData] = [],
+    owned: [any OwnedData] = [], objects: (any ObjectStore)? = nil,
     devices: (@Sendable (HTTPRequest) async throws -> HTTPResponse)? = nil,
     teamKey: SimulatedTeamKey? = nil, broken: Bool = false,
     sleep: @escaping @Sendable (Duration) async throws -> Void = { _ in }, sharing other: WholeServer? = nil
@@ -105,11 +108,12 @@ final class WholeServer: Sendable {
     change(&configuration)
 
     let (lines, background, upstreamRequests) = (lines, background, upstreamRequests)
-    let deviceRequests = deviceRequests
+    let (deviceRequests, offloaded) = (deviceRequests, offloaded)
+    let objects = objects ?? SQLObjectStore(database)
     server = try Server(
       Environment(
         configuration: configuration, now: { clock.now }, uptime: { clock.now * 1_000_000 },
-        random: { SecureRandom.bytes($0) }, background: { background.run($0) }, offload: { $0() },
+        random: { SecureRandom.bytes($0) }, background: { background.run($0) }, offload: offloaded,
         sleep: sleep,
         log: { lines.append($0) }, zone: [], keys: keys,
         ledger: broken ? BrokenStore() : ledger, debugTokens: debugTokens,
@@ -127,11 +131,12 @@ final class WholeServer: Sendable {
           signingKeys: SQLSigningKeyStore(database), appleTokens: SQLAppleTokenStore(database),
           appleEvents: SQLAppleEventStore(database),
           webFlows: SQLWebFlowStore(database), adminKeys: SQLAdminKeyStore(database),
-          audit: SQLAuditStore(database), deletions: SQLDeletionStore(database), owned: owned,
+          audit: SQLAuditStore(database), deletions: SQLDeletionStore(database),
+          owned: owned + [OwnedObjects(objects)],
           apple: Handler { request in
             guard let apple else { throw HTTPClientError.connect }
             return try await apple(request)
-          }), isReady: { true },
+          }), objects: objects, isReady: { true },
         upstream: Handler { request in
           upstreamRequests.append(request)
           if let upstream { return try await upstream(request) }
@@ -201,6 +206,16 @@ final class WholeServer: Sendable {
       now: clock.now)
     return try await ledger.remaining(keyID: phone.key, charges: charges, now: clock.now)
       .first { $0.rule == rule }?.remaining
+  }
+}
+
+/// Does what the server wants done away from its loops, and counts it.
+final class CountedWork: Offload {
+  let count = Atomic<Int>(0)
+
+  func callAsFunction<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
+    count.add(1, ordering: .relaxed)
+    return work()
   }
 }
 

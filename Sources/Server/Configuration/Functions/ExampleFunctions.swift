@@ -8,8 +8,11 @@ package enum ExampleFunctions {
   ) throws(ConfigurationMistakes) -> [Configuration.Function] {
     let providers = Set(configuration.providers.map(\.name))
     let texts = [
-      ("anthropic", calories), ("openai", creatureName), ("fal", creaturePicture),
-    ].filter { providers.contains($0.0) }.map(\.1)
+      ("anthropic", calories), ("openai", creatureName), ("fal", creaturePicture), ("fal", creaturePortrait),
+    ].filter { provider, text in
+      // What is stored is a user's.
+      providers.contains(provider) && (configuration.auth != nil || text != creaturePortrait)
+    }.map(\.1)
     return try Configuration.functions(
       Array("{ \"functions\": { \(texts.joined(separator: ",")) } }".utf8), over: configuration)
   }
@@ -19,6 +22,7 @@ package enum ExampleFunctions {
     let rules: [Configuration.QuotaRule] = [
       .init(name: "creature-names", subject: .key, limit: 1, function: "creature_name"),
       .init(name: "creature-pictures", subject: .key, limit: 3, function: "creature_picture"),
+      .init(name: "creature-portraits", subject: .key, limit: 3, function: "creature_portrait"),
     ]
     return rules.filter { rule in functions.contains { $0.definition.name == rule.function } }
   }
@@ -69,6 +73,23 @@ package enum ExampleFunctions {
       },
       "parameters": { "image_size": "square_hd", "num_images": 1 },
       "policy": "session"
+    }
+    """#
+
+  private static let creaturePortrait = #"""
+    "creature_portrait": {
+      "provider": "fal",
+      "model": "fal-ai/flux/schnell",
+      "kind": "image",
+      "template": "A portrait of a friendly creature called {{name}}, {{mood}}, in oil on canvas. No text.",
+      "input": {
+        "name": { "type": "string", "max_length": 40 },
+        "mood": { "type": "enum", "values": ["brave", "shy", "sleepy", "curious"] }
+      },
+      "parameters": { "image_size": "square_hd", "num_images": 1 },
+      "result": "store",
+      "policy": "session",
+      "sign_in": "anonymous"
     }
     """#
 }

@@ -92,6 +92,11 @@ extension Configuration {
     function.definition.provider = providerName
     function.definition.model = modelName
     function.definition.prompt = prompt
+    if function.definition.result == .store, function.signIn == .none {
+      section.reading.mistake(
+        "\(section.path).sign_in", section.here, "what is stored belongs to a user, and nobody has to be one",
+        "write \"sign_in\": \"anonymous\", or \"identity\"")
+    }
     guard section.checkPlaces(function.definition) else { return nil }
     section.trial(function.definition, dialect, configured, model)
     return function
@@ -125,14 +130,11 @@ extension ConfigurationSection {
       out.parameters = members.map { ($0.name, $0.value.value) }
       if kind != .image { reading.mistake(entry, "parameters are for images", "remove it") }
     }
-    guard kind == .image || out.result == .store else { return }
-    if let result, out.result == .store {
-      reading.mistake(
-        result, "this server keeps no objects", "write \"return\", and keep the answer in the app")
-    } else if let result, out.result == .stream {
-      reading.mistake(result, "a picture comes at once", "write \"return\"")
+    guard kind == .image else { return }
+    if let result, out.result == .stream {
+      reading.mistake(result, "a picture comes at once", "write \"return\" or \"store\"")
     }
-    if let output, kind == .image { reading.mistake(output, "a picture is no text", "remove it") }
+    if let output { reading.mistake(output, "a picture is no text", "remove it") }
   }
 
   fileprivate func signIn(into out: inout Configuration.Function) {

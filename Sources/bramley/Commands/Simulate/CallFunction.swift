@@ -1,3 +1,4 @@
+import BramleyAPI
 import BramleyClient
 import Encodings
 import HTTPMessages
@@ -62,7 +63,12 @@ struct CallFunction: Command {
       if let text = answer.text { console.print(text) }
       if let result = answer.result { console.print(result.value.prettyText) }
       for image in answer.images { console.print(image.url) }
+      for object in answer.objects {
+        console.print("\(object.bucket)/\(object.path)")
+        console.note("(\(object.contentType), \(object.bytes) octets)")
+      }
     }
+    if let code = answer.notStored { console.note("(not stored: \(code.rawValue))") }
     if answer.stop != "end" { console.note("(stopped: \(answer.stop))") }
   }
 }

@@ -1,0 +1,23 @@
+package import Encodings
+
+/// Objects of users: rows in the database, or elsewhere. Each method is one atomic step; none tells anything of another
+/// user's objects. Milliseconds.
+package protocol ObjectStore: Sendable {
+  /// Keeps all of them or none, where the limits of their user leave room. Drafts that are kept already, by their
+  /// ids, are kept once. They are one user's.
+  func put(_ drafts: [ObjectDraft], within limits: ObjectLimits) async throws -> ObjectRefusal?
+  /// How much is kept for the user.
+  func standing(of user: UUID) async throws -> ObjectStanding
+  /// The user's object at that place.
+  func object(_ path: ObjectPath, in bucket: String, of user: UUID) async throws -> StoredObject?
+  /// The user's objects by the order of buckets and paths, those that come after that one, at most so many.
+  func objects(of user: UUID, after: StoredObject?, limit: Int64) async throws -> [StoredObject]
+  /// What one making kept for the user, by the name of its maker: of several makings the last one's, by path.
+  func objects(of user: UUID, origin: [UInt8]) async throws -> [StoredObject]
+  /// Octets of an object's content: the piece of that number, from 0 on; nil behind the last.
+  func piece(_ number: Int64, of id: UUID) async throws -> [UInt8]?
+  /// Removes the user's objects of these paths; those that were there.
+  func remove(_ paths: [ObjectPath], in bucket: String, of user: UUID) async throws -> [StoredObject]
+  /// Removes everything of the user's, who may be gone already; how many objects.
+  func erase(of user: UUID) async throws -> Int
+}
