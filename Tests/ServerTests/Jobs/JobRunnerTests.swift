@@ -67,7 +67,7 @@ import Testing
     let stopped = Mutex(false)
     let job = Job(name: "long", interval: 60, nodes: .oneNode) {
       do {
-        try await Task.sleep(for: .seconds(30))
+        try await Task.sleep(for: .seconds(3_600))
         return .done
       } catch {
         stopped.withLock { $0 = true }
