@@ -87,13 +87,7 @@ public struct SimulatedAnthropic: HTTPHandler {
     _ message: AnthropicMessageRequest, _ caller: AnthropicCaller, _ heading: AnthropicHeading
   ) async throws -> HTTPResponse {
     let simulation = message.simulation
-    if simulation.delay > .zero { try await sleep(simulation.delay) }
-    if simulation.redirect {
-      var response = heading.json(["moved": true])
-      response.status = 307
-      response.fields["location"] = "https://elsewhere.example/v1/messages"
-      return response
-    }
+    if let moved = try await simulation.opening(heading.json(["moved": true]), sleep: sleep) { return moved }
     if let error = simulation.error, simulation.errorAfter == nil || !message.stream {
       throw AnthropicFailure(simulated: error, in: simulation, key: caller.key)
     }
@@ -102,9 +96,8 @@ public struct SimulatedAnthropic: HTTPHandler {
     let id = "msg_simulated\(heading.number)"
     if message.stream {
       let script = AnswerScript(answer, for: message, id: id, requestID: heading.requestID)
-      let stream = AnswerStream(
-        script.steps, chunk: simulation.chunk, gzip: simulation.gzip, billing: billing, sleep: sleep)
-      return heading.eventStream(HTTPBody(stream: stream), gzip: simulation.gzip)
+      return heading.eventStream(
+        simulation.streamed(script.steps, billing: billing, sleep: sleep), gzip: simulation.gzip)
     }
     billing.count(output: answer.outputTokens)
     return heading.message(answer.message(id: id, for: message), simulation, billing: billing, sleep: sleep)

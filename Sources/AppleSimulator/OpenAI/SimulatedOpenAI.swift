@@ -89,13 +89,7 @@ public struct SimulatedOpenAI: HTTPHandler {
     _ asked: ChatCompletionRequest, _ heading: OpenAIHeading
   ) async throws -> HTTPResponse {
     let simulation = asked.simulation
-    if simulation.delay > .zero { try await sleep(simulation.delay) }
-    if simulation.redirect {
-      var response = heading.json(["moved": true])
-      response.status = 307
-      response.fields["location"] = "https://elsewhere.example/v1/chat/completions"
-      return response
-    }
+    if let moved = try await simulation.opening(heading.json(["moved": true]), sleep: sleep) { return moved }
     if let error = simulation.error, simulation.errorAfter == nil || !asked.stream {
       throw OpenAIFailure(simulated: error, in: simulation, key: apiKey)
     }
@@ -104,9 +98,8 @@ public struct SimulatedOpenAI: HTTPHandler {
     let id = "chatcmpl-simulated\(heading.number)"
     if asked.stream {
       let script = ChatScript(answer, for: asked, id: id, created: now())
-      let stream = AnswerStream(
-        script.steps, chunk: simulation.chunk, gzip: simulation.gzip, billing: billing, sleep: sleep)
-      return heading.eventStream(HTTPBody(stream: stream), gzip: simulation.gzip)
+      return heading.eventStream(
+        simulation.streamed(script.steps, billing: billing, sleep: sleep), gzip: simulation.gzip)
     }
     billing.count(output: answer.outputTokens)
     let value = answer.completion(id: id, created: now())

@@ -59,37 +59,25 @@ package struct Anthropic: Provider {
     switch request.path {
     case "/v1/messages": kind = .messages
     case "/v1/messages/count_tokens": kind = .countTokens
-    default: throw ProviderRefusal("path_not_allowed", status: 404, "There is nothing at this path.")
-    }
-    guard request.method == .post else {
-      throw ProviderRefusal("method_not_allowed", status: 405, "Only POST is allowed here.")
+    default: throw .noPath
     }
     // SDKs say `?beta=true` on their beta resources; it chooses nothing by itself.
-    guard request.query == nil || request.query == "beta=true" else {
-      throw ProviderRefusal("query_not_allowed", "No query is allowed here; leave it out.")
-    }
+    try request.requirePost(query: "beta=true")
     return kind
   }
 
-  /// RULES §5.3: octets of text, the row's fixed tokens, its maximum for each image; what cannot be seen into
-  /// makes it the whole context, once for every turn that a tool of Anthropic's can cause.
+  /// What cannot be seen into makes it the whole context, once for every turn that a tool of Anthropic's can cause.
   private func inputBound(
     of body: AnthropicBody, octets: Int, price: PriceRow
   ) throws(ProviderRefusal) -> Int64 {
-    let text = Int64(max(0, octets - body.content.imageOctets))
-    guard let frame = PicoDollars.product(body.messageCount + 1, price.tokensPerMessage),
-      let tools = PicoDollars.product(body.toolCount, price.tokensPerTool),
-      let prompts = PicoDollars.product(body.promptCount, price.tokensPerPrompt),
-      let images = PicoDollars.product(body.content.images, price.tokensPerImage),
-      let sum = PicoDollars.sum([text, frame, tools, prompts, images])
-    else { throw .tooDear }
+    let bound = try price.inputBound(of: body, octets: octets)
     if body.serverToolUses > 0 {
       guard let turns = PicoDollars.sum([body.serverToolUses, 1]),
         let bound = PicoDollars.product(turns, price.contextSize)
       else { throw .tooDear }
       return bound
     }
-    return body.content.unbounded ? price.contextSize : min(sum, price.contextSize)
+    return body.content.unbounded ? price.contextSize : bound
   }
 
   private func reserve(

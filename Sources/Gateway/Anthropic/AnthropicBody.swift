@@ -1,7 +1,7 @@
 import Encodings
 
 /// A Messages request body under a policy: its bounds, and the changes that the policy makes.
-struct AnthropicBody {
+struct AnthropicBody: CountedBody {
   enum Kind { case messages, countTokens }
 
   let policy: AnthropicPolicy
@@ -24,6 +24,9 @@ struct AnthropicBody {
   private(set) var streamed = false
   private(set) var maximumOutput: Int64 = 0
 
+  var imageCount: Int64 { content.images }
+  var imageOctets: Int { content.imageOctets }
+
   private static let fields: Set<String> = [
     "model", "messages", "max_tokens", "system", "metadata", "stop_sequences", "stream", "temperature",
     "top_p",
@@ -42,7 +45,7 @@ struct AnthropicBody {
     content = AnthropicContent(policy: policy)
     guard root.members != nil else { throw .invalid("body", "must be an object") }
     try root.only(kind == .messages ? Self.fields : Self.countFields, at: "")
-    try readModel()
+    model = try root.model(among: policy.models, &splice)
     try readMessages()
     if let system = root["system"], !system.isNull {
       try content.content(system, at: "system", allowed: AnthropicContent.inSystem)
@@ -85,20 +88,8 @@ struct AnthropicBody {
     }
   }
 
-  private mutating func readModel() throws(ProviderRefusal) {
-    guard let node = root["model"], let name = node.string else {
-      throw .invalid("model", "must be a string")
-    }
-    model = try .allowed(name, among: policy.models)
-    if model != name { splice.replace(node, with: .string(model)) }
-  }
-
   private mutating func readMessages() throws(ProviderRefusal) {
-    guard let messages = root["messages"]?.elements else { throw .invalid("messages", "must be an array") }
-    guard messages.count <= policy.maximumMessages else {
-      throw ProviderRefusal(
-        "too_many_messages", place: "messages", "At most \(policy.maximumMessages) messages are allowed.")
-    }
+    let messages = try root.messages(atMost: policy.maximumMessages)
     messageCount = Int64(messages.count)
     for (index, message) in messages.enumerated() {
       let place = "messages[\(index)]"

@@ -47,16 +47,7 @@ package struct Fal: Provider {
         "query_not_allowed", "No query is allowed here, and no webhook; ask for the result instead.")
     }
     let fields = try Self.forwarded(request.fields)
-    guard request.body.count <= maximumBody else {
-      throw ProviderRefusal(
-        "body_too_large", status: 413, "At most \(maximumBody) octets are allowed in a request.")
-    }
-    let root: JSONNode
-    do {
-      root = try JSONReader.read(request.body)
-    } catch {
-      throw ProviderRefusal("invalid_json", "The body is no JSON that is read one way only: \(error).")
-    }
+    let root = try JSONNode.body(of: request, limit: maximumBody)
     let input = try FalInput(app: app, root: root, queued: way == .queue)
     guard let price = prices.row(provider: name, model: app.id, at: request.now), let unit = price.unit,
       let kind = FalUnit(rawValue: unit.unit)

@@ -43,19 +43,12 @@ struct AnthropicDialect: FunctionDialect {
 
   func reader() -> any FunctionReader { Reader() }
 
-  private struct Reader: FunctionReader {
-    private var events = ServerSentEventReader()
+  private struct Reader: StreamedFunctionReader {
+    var events = ServerSentEventReader()
+    private(set) var isOver = false
     private var stop: FunctionStop?
-    private var isOver = false
 
-    mutating func read(_ chunk: [UInt8]) -> [FunctionEvent] {
-      let read = events.read(chunk)
-      return events.dropped > 0 ? [.failed] : read.flatMap { event($0) }
-    }
-
-    mutating func end() -> [FunctionEvent] { isOver ? [] : [.failed] }
-
-    private mutating func event(_ event: ServerSentEvent) -> [FunctionEvent] {
+    mutating func event(_ event: ServerSentEvent) -> [FunctionEvent] {
       guard let data = try? JSONReader.read(Array(event.data.utf8)) else { return [.failed] }
       switch data["type"]?.string {
       case "content_block_start" where data["content_block"]?["type"]?.string == "text":

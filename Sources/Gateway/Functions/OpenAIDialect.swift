@@ -33,19 +33,12 @@ struct OpenAIDialect: FunctionDialect {
 
   func reader() -> any FunctionReader { Reader() }
 
-  private struct Reader: FunctionReader {
-    private var events = ServerSentEventReader()
+  private struct Reader: StreamedFunctionReader {
+    var events = ServerSentEventReader()
+    private(set) var isOver = false
     private var stop: FunctionStop?
-    private var isOver = false
 
-    mutating func read(_ chunk: [UInt8]) -> [FunctionEvent] {
-      let read = events.read(chunk)
-      return events.dropped > 0 ? [.failed] : read.flatMap { event($0) }
-    }
-
-    mutating func end() -> [FunctionEvent] { isOver ? [] : [.failed] }
-
-    private mutating func event(_ event: ServerSentEvent) -> [FunctionEvent] {
+    mutating func event(_ event: ServerSentEvent) -> [FunctionEvent] {
       if event.data == "[DONE]" {
         isOver = true
         return [stop.map { .stopped($0) } ?? .failed]

@@ -28,7 +28,7 @@ package struct OpenAI: Provider {
     guard let octets = body.splice.apply(to: request.body) else {
       throw ProviderRefusal("invalid_request", "The body cannot be brought under the policy.")
     }
-    let input = try inputBound(of: body, octets: octets.count, price: price)
+    let input = try price.inputBound(of: body, octets: octets.count)
     // The newer models write to their cache by themselves, at a price of its own.
     guard let reserve = price.reserve(input: input, output: body.maximumOutput, cache: .fiveMinutes) else {
       throw .tooDear
@@ -57,28 +57,7 @@ package struct OpenAI: Provider {
   }
 
   private func requireKnown(_ request: ProviderRequest) throws(ProviderRefusal) {
-    guard request.path == "/v1/chat/completions" else {
-      throw ProviderRefusal("path_not_allowed", status: 404, "There is nothing at this path.")
-    }
-    guard request.method == .post else {
-      throw ProviderRefusal("method_not_allowed", status: 405, "Only POST is allowed here.")
-    }
-    guard request.query == nil else {
-      throw ProviderRefusal("query_not_allowed", "No query is allowed here; leave it out.")
-    }
-  }
-
-  /// RULES §5.3: octets of text, the row's fixed tokens, its maximum for each image.
-  private func inputBound(
-    of body: OpenAIBody, octets: Int, price: PriceRow
-  ) throws(ProviderRefusal) -> Int64 {
-    let text = Int64(max(0, octets - body.content.imageOctets))
-    guard let frame = PicoDollars.product(body.messageCount + 1, price.tokensPerMessage),
-      let tools = PicoDollars.product(body.toolCount, price.tokensPerTool),
-      let prompts = PicoDollars.product(body.promptCount, price.tokensPerPrompt),
-      let images = PicoDollars.product(body.content.images, price.tokensPerImage),
-      let sum = PicoDollars.sum([text, frame, tools, prompts, images])
-    else { throw .tooDear }
-    return min(sum, price.contextSize)
+    guard request.path == "/v1/chat/completions" else { throw .noPath }
+    try request.requirePost()
   }
 }

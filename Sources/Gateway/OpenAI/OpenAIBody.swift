@@ -1,7 +1,7 @@
 import Encodings
 
 /// A Chat Completions request body under a policy: its bounds, and the changes that the policy makes.
-struct OpenAIBody {
+struct OpenAIBody: CountedBody {
   let policy: OpenAIPolicy
   let root: JSONNode
   private(set) var splice = JSONSplice()
@@ -19,6 +19,9 @@ struct OpenAIBody {
   private(set) var choices: Int64 = 1
   /// Of all choices together.
   private(set) var maximumOutput: Int64 = 0
+
+  var imageCount: Int64 { content.images }
+  var imageOctets: Int { content.imageOctets }
 
   /// Fields that move no price, or whose price is bounded here. Not among them, and so refused: `audio`,
   /// `moderation`, `prediction` (what it foretells wrongly is billed), `web_search_options`, `metadata` (which goes
@@ -39,7 +42,7 @@ struct OpenAIBody {
     content = OpenAIContent(policy: policy)
     guard root.members != nil else { throw .invalid("body", "must be an object") }
     try root.only(Self.fields, at: "")
-    try readModel()
+    model = try root.model(among: policy.models, &splice)
     try readMessages()
     try readTools()
     try readChoices()
@@ -76,20 +79,8 @@ struct OpenAIBody {
     if present("user") != nil { set("user", value) }
   }
 
-  private mutating func readModel() throws(ProviderRefusal) {
-    guard let node = root["model"], let name = node.string else {
-      throw .invalid("model", "must be a string")
-    }
-    model = try .allowed(name, among: policy.models)
-    if model != name { splice.replace(node, with: .string(model)) }
-  }
-
   private mutating func readMessages() throws(ProviderRefusal) {
-    guard let messages = root["messages"]?.elements else { throw .invalid("messages", "must be an array") }
-    guard messages.count <= policy.maximumMessages else {
-      throw ProviderRefusal(
-        "too_many_messages", place: "messages", "At most \(policy.maximumMessages) messages are allowed.")
-    }
+    let messages = try root.messages(atMost: policy.maximumMessages)
     messageCount = Int64(messages.count)
     for (index, message) in messages.enumerated() { try content.message(message, at: "messages[\(index)]") }
   }

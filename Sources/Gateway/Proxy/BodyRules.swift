@@ -1,4 +1,5 @@
 import Encodings
+import HTTPMessages
 
 extension JSONNode {
   /// The body of a request; refused where it is too long or no strict JSON.
@@ -23,7 +24,45 @@ extension JSONNode {
   }
 }
 
+extension JSONNode {
+  /// The provider's name of the model that a body asks for; another name for it is replaced.
+  func model(
+    among models: [String: String], _ splice: inout JSONSplice
+  ) throws(ProviderRefusal) -> String {
+    guard let node = self["model"], let name = node.string else {
+      throw .invalid("model", "must be a string")
+    }
+    let model = try String.allowed(name, among: models)
+    if model != name { splice.replace(node, with: .string(model)) }
+    return model
+  }
+
+  /// The messages of a body, at most so many.
+  func messages(atMost limit: Int) throws(ProviderRefusal) -> [JSONNode] {
+    guard let messages = self["messages"]?.elements else { throw .invalid("messages", "must be an array") }
+    guard messages.count <= limit else {
+      throw ProviderRefusal("too_many_messages", place: "messages", "At most \(limit) messages are allowed.")
+    }
+    return messages
+  }
+}
+
+extension ProviderRequest {
+  /// Refuses what is no POST, and a query unless it is that one.
+  func requirePost(query allowed: String? = nil) throws(ProviderRefusal) {
+    guard method == .post else {
+      throw ProviderRefusal("method_not_allowed", status: 405, "Only POST is allowed here.")
+    }
+    guard query == nil || query == allowed else {
+      throw ProviderRefusal("query_not_allowed", "No query is allowed here; leave it out.")
+    }
+  }
+}
+
 extension ProviderRefusal {
+  static let noPath = ProviderRefusal(
+    "path_not_allowed", status: 404, "There is nothing at this path.")
+
   static let tooDear = ProviderRefusal(
     "cost_not_bounded", "What this request can cost is too much to be counted; ask for less.")
 

@@ -20,13 +20,7 @@ extension Configuration {
       package init(model: String) { self.model = model }
     }
 
-    package var baseURL = "https://fal.run"
-    package var apiKey: Secret
-    package var models: [String] = []
-    package var aliases: [String: String] = [:]
-    package var prices: [PriceRow] = []
-    package var policy = RoutePolicy.assertion
-    package var bodyLimit = 65_536
+    package var settings: ProviderSettings
     /// Where the queue is; a base URL without a slash at its end.
     package var queueURL = "https://queue.fal.run"
     package var inputs: [Input] = []
@@ -37,7 +31,9 @@ extension Configuration {
     /// How models are called by this value; the queue has the same settings elsewhere.
     private var way = Gateway.Fal.Way.direct
 
-    package init(apiKey: Secret) { self.apiKey = apiKey }
+    package init(apiKey: Secret) {
+      settings = ProviderSettings(baseURL: "https://fal.run", apiKey: apiKey, bodyLimit: 65_536)
+    }
 
     package var provider: any Provider {
       let apps = models.map { model in

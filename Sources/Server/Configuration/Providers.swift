@@ -2,18 +2,7 @@ package import Gateway
 
 /// What the operator decides of any provider. What only one has is in its own type.
 package protocol ConfiguredProvider: Sendable, Equatable {
-  /// Where it is; a base URL without a slash at its end.
-  var baseURL: String { get set }
-  var apiKey: Secret { get set }
-  /// Models that devices may name; each needs a price.
-  var models: [String] { get set }
-  /// Names that stand for models.
-  var aliases: [String: String] { get set }
-  /// The operator's own price rows, which go before the shipped ones.
-  var prices: [PriceRow] { get set }
-  var policy: Configuration.RoutePolicy { get set }
-  /// The largest request body, octets.
-  var bodyLimit: Int { get set }
+  var settings: ProviderSettings { get set }
 
   /// The key under `providers`, which is also the name in paths (`/ai/{name}/…`), price rows and usage rows.
   static var name: String { get }
@@ -28,6 +17,35 @@ package protocol ConfiguredProvider: Sendable, Equatable {
 extension ConfiguredProvider {
   package static var hasAliases: Bool { true }
   package var name: String { Self.name }
+
+  package var baseURL: String {
+    get { settings.baseURL }
+    set { settings.baseURL = newValue }
+  }
+  package var apiKey: Secret {
+    get { settings.apiKey }
+    set { settings.apiKey = newValue }
+  }
+  package var models: [String] {
+    get { settings.models }
+    set { settings.models = newValue }
+  }
+  package var aliases: [String: String] {
+    get { settings.aliases }
+    set { settings.aliases = newValue }
+  }
+  package var prices: [PriceRow] {
+    get { settings.prices }
+    set { settings.prices = newValue }
+  }
+  package var policy: Configuration.RoutePolicy {
+    get { settings.policy }
+    set { settings.policy = newValue }
+  }
+  package var bodyLimit: Int {
+    get { settings.bodyLimit }
+    set { settings.bodyLimit = newValue }
+  }
 
   /// The names that devices may say, each with the provider's own.
   var modelNames: [String: String] {
@@ -60,19 +78,15 @@ extension Configuration {
     package static let name = "anthropic"
     package static let exampleModel = "claude-haiku-4-5"
 
-    package var baseURL = "https://api.anthropic.com"
-    package var apiKey: Secret
-    package var models: [String] = []
-    package var aliases: [String: String] = [:]
-    package var prices: [PriceRow] = []
-    package var policy = RoutePolicy.assertion
-    package var bodyLimit = 2 << 20
+    package var settings: ProviderSettings
     /// The most `max_tokens` that reaches the provider.
     package var maxTokens: Int64 = 4096
     /// `anthropic-beta` values that pass.
     package var betas: [String] = []
 
-    package init(apiKey: Secret) { self.apiKey = apiKey }
+    package init(apiKey: Secret) {
+      settings = ProviderSettings(baseURL: "https://api.anthropic.com", apiKey: apiKey)
+    }
 
     package var provider: any Provider {
       Gateway.Anthropic(
@@ -87,19 +101,15 @@ extension Configuration {
     package static let name = "openai"
     package static let exampleModel = "gpt-6-luna"
 
-    package var baseURL = "https://api.openai.com"
-    package var apiKey: Secret
-    package var models: [String] = []
-    package var aliases: [String: String] = [:]
-    package var prices: [PriceRow] = []
-    package var policy = RoutePolicy.assertion
-    package var bodyLimit = 2 << 20
+    package var settings: ProviderSettings
     /// The most output tokens a choice, reasoning included, that reach the provider.
     package var maxTokens: Int64 = 4096
     /// The most choices a request.
     package var maxChoices: Int64 = 1
 
-    package init(apiKey: Secret) { self.apiKey = apiKey }
+    package init(apiKey: Secret) {
+      settings = ProviderSettings(baseURL: "https://api.openai.com", apiKey: apiKey)
+    }
 
     package var provider: any Provider {
       Gateway.OpenAI(

@@ -2,6 +2,26 @@ import Encodings
 import HTTPMessages
 
 extension Simulation {
+  /// Waits as the instructions say; the answer where they send the caller elsewhere.
+  func opening(
+    _ head: HTTPResponse, sleep: @Sendable (Duration) async throws -> Void
+  ) async throws -> HTTPResponse? {
+    if delay > .zero { try await sleep(delay) }
+    guard redirect else { return nil }
+    var moved = head
+    moved.status = 307
+    moved.fields["location"] = "https://elsewhere.example/"
+    return moved
+  }
+
+  /// A stream of these steps, cut and compressed as the instructions say.
+  func streamed(
+    _ steps: [AnswerScript.Step], billing: SimulatedBilling,
+    sleep: @escaping @Sendable (Duration) async throws -> Void
+  ) -> HTTPBody {
+    HTTPBody(stream: AnswerStream(steps, chunk: chunk, gzip: gzip, billing: billing, sleep: sleep))
+  }
+
   /// A whole answer in one piece, or as the instructions say.
   func whole(
     _ value: JSONValue, _ head: HTTPResponse, billing: SimulatedBilling,
