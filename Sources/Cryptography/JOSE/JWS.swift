@@ -46,12 +46,15 @@ package enum JWS {
 
     /// The payload as a JSON object, names unique.
     package var claims: JSONNode {
-      get throws(JOSEError) {
-        guard let node = try? JSONReader.read(payload, maximumDepth: 16), node.members != nil else {
-          throw .payload
-        }
-        return node
+      get throws(JOSEError) { try claims(maximumDepth: 16) }
+    }
+
+    /// The same of a token that may carry what somebody nested deeper.
+    package func claims(maximumDepth: Int) throws(JOSEError) -> JSONNode {
+      guard let node = try? JSONReader.read(payload, maximumDepth: maximumDepth), node.members != nil else {
+        throw .payload
       }
+      return node
     }
   }
 

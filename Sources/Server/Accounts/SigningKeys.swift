@@ -62,7 +62,8 @@ package actor SigningKeys {
         self.readAt = nil
         try ES256.verify(token, keys: try await publicKeys(now))
       }
-      return try token.claims
+      // Ours by its signature: as deep as what users, operators and hooks may have put there.
+      return try token.claims(maximumDepth: 64)
     } catch let error as JOSEError {
       throw Failure.badJWT(error.description)
     }

@@ -25,6 +25,22 @@ import Testing
     }
   }
 
+  @Test("whatever depth a user may keep, their access token is taken")
+  func depth() async throws {
+    let server = try await AccountServer()
+    func body(_ depth: Int) -> String {
+      #"{"data":"# + String(repeating: #"{"a":"#, count: depth) + "1" + String(repeating: "}", count: depth)
+        + "}"
+    }
+    let session = try await server.signUp(body(31))
+    #expect(try await server.ask(.get, "/user", bearer: session.accessToken).status == 200)
+    #expect(try await server.ask(.put, "/user", body(30), bearer: session.accessToken).status == 200)
+    let later = try await ClientSession(server.refresh(session.refreshToken))
+    #expect(try await server.ask(.get, "/user", bearer: later.accessToken).status == 200)
+    let deeper = try await server.ask(.put, "/user", body(32), bearer: later.accessToken)
+    #expect(try await Outcome(deeper) == Outcome(400, "bad_json"))
+  }
+
   @Test("RULES §3.11: e-mail, phone and password changes are disabled; app_metadata is an operator's")
   func disabled() async throws {
     let server = try await AccountServer()
