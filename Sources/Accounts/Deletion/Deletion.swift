@@ -33,6 +33,8 @@ package struct Deletion: Sendable, Equatable {
   /// Who asked.
   package var actor: RequestOrigin.Actor
   package var policy: Policy
+  /// Why, in this program's words, where neither the user nor an operator asked for it.
+  package var reason: String?
   package var state: State
   /// Apple's tokens that are not revoked.
   package var tokens: [DeletionToken]
@@ -57,7 +59,7 @@ package struct Deletion: Sendable, Equatable {
 
   package init(
     id: Int64 = 0, operation: OperationID, user: UUID, actor: RequestOrigin.Actor, policy: Policy,
-    state: State = .open,
+    reason: String? = nil, state: State = .open,
     tokens: [DeletionToken] = [], owed: [String] = [], identities: Int64 = 0, revoked: Int64 = 0,
     superseded: Int64 = 0, attempts: Int64 = 0, nextTry: Int64, failure: String? = nil, createdAt: Int64,
     updatedAt: Int64, closedAt: Int64? = nil
@@ -67,6 +69,7 @@ package struct Deletion: Sendable, Equatable {
     self.user = user
     self.actor = actor
     self.policy = policy
+    self.reason = reason
     self.state = state
     self.tokens = tokens
     self.owed = owed

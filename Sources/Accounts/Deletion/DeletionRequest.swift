@@ -7,6 +7,8 @@ package struct DeletionRequest: Sendable, Equatable {
     /// The session of the bearer, in which a user with an identity signed in no longer than so many seconds ago
     /// (RULES §3.2). Anonymous users prove the session alone.
     case session(UUID, maxAge: Int64)
+    /// That nothing was seen of an anonymous user since then (RULES §3.10).
+    case idle(since: Int64)
     /// Nothing to prove: an operator, or Apple.
     case none
   }
@@ -16,6 +18,8 @@ package struct DeletionRequest: Sendable, Equatable {
   package var origin: RequestOrigin
   package var policy: Deletion.Policy
   package var proof: Proof
+  /// Why, in this program's words, where neither the user nor an operator asks for it.
+  package var reason: String?
   /// What an authorization code was exchanged for just now: kept, and revoked with the others.
   package var fresh: SealedAppleToken?
   /// Names of what may be owned by the user.
@@ -26,13 +30,14 @@ package struct DeletionRequest: Sendable, Equatable {
 
   package init(
     user: UUID, operation: OperationID, origin: RequestOrigin, policy: Deletion.Policy, proof: Proof,
-    fresh: SealedAppleToken? = nil, owned: [String] = [], lease: Int64, now: Int64
+    reason: String? = nil, fresh: SealedAppleToken? = nil, owned: [String] = [], lease: Int64, now: Int64
   ) {
     self.user = user
     self.operation = operation
     self.origin = origin
     self.policy = policy
     self.proof = proof
+    self.reason = reason
     self.fresh = fresh
     self.owned = owned
     self.lease = lease
@@ -67,6 +72,8 @@ package enum DeletionRefusal: Error, Sendable, Equatable {
   case appleAccountMismatch
   /// The operation id names a deletion of another user.
   case operationTaken
+  /// Something was seen of a user who was to go for being idle.
+  case notIdle
   /// A table of the app's refuses; `what` is the database's word of it, for the operator.
   case blocked(what: String)
 }

@@ -11,6 +11,8 @@ package enum DeletionRule {
     package var user: User?
     /// The session of the proof, where it lives.
     package var session: Session?
+    /// When the user's sessions were last refreshed, where the proof is that nothing was seen of them.
+    package var seenAt: Int64?
     /// What the operation id names.
     package var named: Deletion?
     /// The user's last deletion.
@@ -19,10 +21,12 @@ package enum DeletionRule {
     package var tokens: [SealedAppleToken]
 
     package init(
-      user: User?, session: Session?, named: Deletion?, last: Deletion?, tokens: [SealedAppleToken]
+      user: User?, session: Session?, seenAt: Int64? = nil, named: Deletion?, last: Deletion?,
+      tokens: [SealedAppleToken]
     ) {
       self.user = user
       self.session = session
+      self.seenAt = seenAt
       self.named = named
       self.last = last
       self.tokens = tokens
@@ -44,7 +48,7 @@ package enum DeletionRule {
       if named.state != .kept { return .known(named) }
     }
     guard let user = facts.user else { throw .userNotFound }
-    try prove(request, user, facts.session)
+    try prove(request, user, facts)
     if user.deletingSince != nil, let last = facts.last, last.state.isRunning { return .known(last) }
     if let fresh = request.fresh, !user.identities.contains(where: { fresh.isOf($0) }) {
       throw .appleAccountMismatch
@@ -53,20 +57,31 @@ package enum DeletionRule {
     if let fresh = request.fresh { tokens.append(fresh) }
     return .begin(
       Deletion(
-        id: facts.named?.id ?? 0, operation: request.operation, user: user.id, actor: request.origin.actor,
-        policy: request.policy, tokens: tokens.map { DeletionToken($0) }, owed: request.owned,
-        identities: Int64(user.identities.count), nextTry: request.lease,
+        id: facts.named?.id ?? 0,
+        // By a further name it is found among those, and whoever has its first one must find it still.
+        operation: facts.named?.operation ?? request.operation, user: user.id, actor: request.origin.actor,
+        policy: request.policy, reason: request.reason, tokens: tokens.map { DeletionToken($0) },
+        owed: request.owned, identities: Int64(user.identities.count), nextTry: request.lease,
         createdAt: facts.named?.createdAt ?? request.now, updatedAt: request.now))
   }
 
   private static func prove(
-    _ request: DeletionRequest, _ user: User, _ session: Session?
+    _ request: DeletionRequest, _ user: User, _ facts: Facts
   ) throws(DeletionRefusal) {
-    guard case .session(let id, let maxAge) = request.proof else { return }
-    guard let session, session.id == id, session.userID == user.id else { throw .sessionNotFound }
-    if user.isBanned(at: request.now) { throw .banned }
-    if !user.identities.isEmpty, !session.isFresh(maxAge: maxAge, now: request.now) {
-      throw .stepUpRequired(maxAge: maxAge)
+    switch request.proof {
+    case .none: return
+    case .idle(let cutoff):
+      guard user.isAnonymous, user.identities.isEmpty, user.deletingSince == nil, user.createdAt < cutoff,
+        user.updatedAt < cutoff, facts.seenAt.map({ $0 < cutoff }) ?? true
+      else { throw .notIdle }
+    case .session(let id, let maxAge):
+      guard let session = facts.session, session.id == id, session.userID == user.id else {
+        throw .sessionNotFound
+      }
+      if user.isBanned(at: request.now) { throw .banned }
+      if !user.identities.isEmpty, !session.isFresh(maxAge: maxAge, now: request.now) {
+        throw .stepUpRequired(maxAge: maxAge)
+      }
     }
   }
 

@@ -16,9 +16,10 @@ package protocol UserStore: Sendable {
   ) async throws -> Result<User, UserChangeRefusal>?
   /// Deletes the user and everything that hangs on it; false when there is none.
   func delete(_ id: UUID, by origin: RequestOrigin, now: Int64) async throws -> Bool
-  /// Deletes anonymous users of whom nothing was seen since `cutoff`: none of their sessions was refreshed, and
-  /// nothing of them changed (RULES §3.10). Looks at `limit` users at most, by id, of those after `after`.
-  func removeIdle(since cutoff: Int64, after: UUID?, limit: Int64, now: Int64) async throws -> IdleRemoval
+  /// Anonymous users of whom nothing was seen since `cutoff`: none of their sessions was refreshed, and nothing of
+  /// them changed (RULES §3.10). `limit` users at most, by id, of those after `after`. What is seen here decides
+  /// nothing: their deletion looks once more (``DeletionRequest/Proof/idle(since:)``).
+  func idle(since cutoff: Int64, after: UUID?, limit: Int64) async throws -> [UUID]
   /// Unlinks an identity of the user.
   func unlink(
     _ identity: UUID, of user: UUID, by origin: RequestOrigin, now: Int64
@@ -30,18 +31,6 @@ package enum UserCreation: Sendable, Equatable {
   case created(User)
   case idTaken
   case emailTaken
-}
-
-/// What became of a piece of removing idle users.
-package struct IdleRemoval: Sendable, Equatable {
-  package var removed: Int
-  /// The last that was looked at; nil where there are no more.
-  package var next: UUID?
-
-  package init(removed: Int, next: UUID?) {
-    self.removed = removed
-    self.next = next
-  }
 }
 
 /// A change to a user. What is nil stays.

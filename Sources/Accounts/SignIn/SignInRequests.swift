@@ -92,6 +92,9 @@ package enum SignInRefusal: Error, Sendable, Equatable {
   case stepUpRequired(maxAge: Int64)
   /// Re-authentication by an identity that is not linked to the bearer's user.
   case userMismatch
+  /// A table of the app's keeps the user who was to be discarded; `what` is the database's word of it, for the
+  /// operator.
+  case discardBlocked(what: String)
 }
 
 /// An identity to link to the bearer's user.
@@ -129,18 +132,21 @@ package struct AccountSwitch: Sendable, Equatable {
   package var bearer: UUID
   package var session: UUID
   package var leaving: LeftBehind
+  /// Names of what may be owned by a user who is discarded (``OwnedData``).
+  package var owned: [String]
   package var keyID: [UInt8]?
   package var origin: RequestOrigin
   package var now: Int64
 
   package init(
-    ticketHash: [UInt8], bearer: UUID, session: UUID, leaving: LeftBehind = .keep, keyID: [UInt8]? = nil,
-    origin: RequestOrigin = .user, now: Int64
+    ticketHash: [UInt8], bearer: UUID, session: UUID, leaving: LeftBehind = .keep, owned: [String] = [],
+    keyID: [UInt8]? = nil, origin: RequestOrigin = .user, now: Int64
   ) {
     self.ticketHash = ticketHash
     self.bearer = bearer
     self.session = session
     self.leaving = leaving
+    self.owned = owned
     self.keyID = keyID
     self.origin = origin.with(device: keyID)
     self.now = now

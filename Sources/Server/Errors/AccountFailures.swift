@@ -71,6 +71,8 @@ extension Failure {
     case .appleAccountMismatch: .appleAccountMismatch
     case .operationTaken: .validation("operation_id is taken: draw another one", status: 422)
     case .blocked(let what): .deletionBlocked(what)
+    // Nobody who asks from outside proves that.
+    case .notIdle: .deletionInProgress
     }
   }
 

@@ -68,20 +68,8 @@ package struct SQLUserStore: UserStore {
     try await database.accountStep { try UserRows.delete(id, by: origin, reason: nil, now: now, $0) }
   }
 
-  package func removeIdle(
-    since cutoff: Int64, after: UUID?, limit: Int64, now: Int64
-  ) async throws -> IdleRemoval {
-    let found = try await database.read {
-      try IdleUserRows.candidates(since: cutoff, after: after, limit: limit, $0)
-    }
-    var removed = 0
-    // Each by itself, so that nobody waits for long.
-    for id in found {
-      removed += try await database.accountStep {
-        try IdleUserRows.remove(id, since: cutoff, now: now, $0) ? 1 : 0
-      }
-    }
-    return IdleRemoval(removed: removed, next: found.count < limit ? nil : found.last)
+  package func idle(since cutoff: Int64, after: UUID?, limit: Int64) async throws -> [UUID] {
+    try await database.read { try IdleUserRows.candidates(since: cutoff, after: after, limit: limit, $0) }
   }
 
   package func unlink(

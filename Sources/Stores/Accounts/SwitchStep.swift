@@ -18,6 +18,8 @@ struct SwitchStep {
       guard let session = facts.opened else { throw SignInRefusal.tokenUsed }
       return OpenSession(user: user, session: session)
     case .go(let user, let authTime, let discarded):
+      // Before anything is written: a refusal leaves no trace.
+      let leaving = try discarded.map(begin)
       var user = user
       user.lastSignInAt = change.now
       user.updatedAt = change.now
@@ -43,10 +45,24 @@ struct SwitchStep {
       try EventRows.insert(
         .switched(switched, from: facts.bearer?.user.id, discarded: discarded != nil, now: change.now),
         transaction)
-      if let discarded {
-        try UserRows.delete(discarded, by: change.origin, reason: "discarded", now: change.now, transaction)
+      // Where nothing is to be erased first, at once.
+      if let leaving, leaving.owed.isEmpty {
+        _ = try FinishDeletionStep(id: leaving.id, now: change.now, transaction: transaction).run()
       }
       return switched
+    }
+  }
+
+  /// Begins the deletion of the user who is left for good.
+  private func begin(_ user: UUID) throws -> Deletion {
+    let request = DeletionRequest(
+      user: user, operation: try DeletionRows.freshName(transaction), origin: change.origin,
+      policy: .eventual, proof: .none, reason: "discarded", owned: change.owned, lease: change.now,
+      now: change.now)
+    do {
+      return try BeginDeletionStep(request: request, transaction: transaction).run().deletion
+    } catch DeletionRefusal.blocked(let what) {
+      throw SignInRefusal.discardBlocked(what: what)
     }
   }
 

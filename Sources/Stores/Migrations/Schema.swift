@@ -19,6 +19,7 @@ package enum Schema {
     Migration(version: 13, name: "kept answers", sql: keptAnswers),
     Migration(version: 14, name: "team transfers", sql: teamTransfers),
     Migration(version: 15, name: "objects", sql: objects),
+    Migration(version: 16, name: "leaving users", sql: leavingUsers),
   ]
 
   /// Brings the database to this program's schema; the versions that were applied.

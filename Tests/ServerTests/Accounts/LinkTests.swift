@@ -121,6 +121,30 @@ import Testing
     #expect(try await apple.server.ask(.post, "/switch", "{}").status == 403)
   }
 
+  @Test("RULES §3.7, §4.1: what is kept for the anonymous user who is discarded is erased as well")
+  func discardedData() async throws {
+    let files = InMemoryFiles()
+    let apple = try await AppleServer(owned: [files])
+    _ = try await apple.signIn()
+    let guest = try await apple.server.signUp()
+    let user = try #require(UUID(guest.userID))
+    files.put("a", of: user)
+    files.fail(true)
+    let ticket = try await apple.link(to: guest).json["switch_ticket"]?.string ?? ""
+    let response = try await apple.server.ask(
+      .post, "/switch", #"{"switch_ticket":"\#(ticket)","leaving":"discard"}"#, bearer: guest.accessToken)
+    #expect(response.status == 200)
+    await apple.server.whole.background.drain()
+    #expect(try await storedUsers(apple.server).user(user) == nil)
+    #expect(files.files(of: user) == ["a"])
+    files.fail(false)
+    try await apple.resume(after: 600)
+    #expect(files.files(of: user) == [])
+    #expect(
+      try await Outcome(apple.server.ask(.get, "/user", bearer: guest.accessToken))
+        == Outcome(403, "session_not_found"))
+  }
+
   @Test("RULES §3.5: reuse by a user with an identity ends the session, and with it both of its tokens")
   func reuse() async throws {
     let apple = try await AppleServer()

@@ -24,12 +24,12 @@ import Testing
 
     func go(
       _ number: Int, ticket: Int = 3, bearer: UUID? = nil, _ leaving: LeftBehind = .keep,
-      now: Int64 = Fixture.now + 100_000
+      owned: [String] = [], now: Int64 = Fixture.now + 100_000
     ) async throws -> Result<OpenSession, SignInRefusal> {
       try await fixture.accounts.switch(
         AccountSwitch(
           ticketHash: Fixture.hash(3_000 + ticket), bearer: bearer ?? guest.session.id,
-          session: Fixture.id(20_000 + number), leaving: leaving, keyID: Fixture.key, now: now))
+          session: Fixture.id(20_000 + number), leaving: leaving, owned: owned, keyID: Fixture.key, now: now))
     }
   }
 
@@ -65,6 +65,56 @@ import Testing
     #expect(try await offered.go(11, .discard).get().session == open.session)
     #expect(try await offered.go(11, .discard, now: now + 220_000).refusal == .tokenUsed)
     #expect(try await offered.fixture.audit().contains("user_deleted: discarded"))
+  }
+
+  @Test(
+    "RULES §3.7, §4.1: where something of the user is to be erased first, discarding begins the deletion",
+    arguments: Backend.allCases)
+  func discardOwned(backend: Backend) async throws {
+    let offered = try await Offered(backend)
+    let fixture = offered.fixture
+    let open = try await offered.go(10, .discard, owned: ["files"]).get()
+    #expect(try await fixture.users.user(offered.guest.user.id)?.deletingSince == now + 100_000)
+    #expect(try await fixture.refresh(offered.guest.session.id, 0).refusal == .deleting)
+    // A repeat begins no other.
+    #expect(try await offered.go(11, .discard, owned: ["files"]).get().session == open.session)
+    #expect(try await fixture.count("deletions") == 1)
+    let store = SQLDeletionStore(fixture.database)
+    let due = try #require(try await store.claim(lease: now + 200_000, now: now + 100_000))
+    #expect(due.user == offered.guest.user.id && due.owed == ["files"] && due.policy == .eventual)
+    _ = try await store.erased(due.id, "files", lease: now + 200_000, now: now + 100_001)
+    #expect(try await store.finish(due.id, now: now + 100_002).get().state == .deleted)
+    #expect(try await fixture.users.user(offered.guest.user.id) == nil)
+    #expect(try await fixture.audit().contains("user_deleted: discarded"))
+    #expect(try await offered.go(11, .discard, owned: ["files"]).get().session == open.session)
+  }
+
+  @Test(
+    "RULES §4.1: a table that keeps the user refuses the discarding: nothing happened, and keeping works",
+    arguments: Backend.allCases)
+  func discardBlocked(backend: Backend) async throws {
+    let offered = try await Offered(backend)
+    let fixture = offered.fixture
+    try await fixture.database.write { transaction in
+      try transaction.script(
+        "create table orders (id integer primary key, owner blob /*uuid*/ not null references users (id)) strict"
+      )
+      try transaction.execute(
+        "insert into orders (id, owner) values (1, $1)", [.uuid(offered.guest.user.id.octets)])
+    }
+    let before = try await (
+      fixture.count("sessions"), fixture.count("deletions"), fixture.users.user(offered.owner.user.id)
+    )
+    guard case .discardBlocked = try await offered.go(10, .discard, owned: ["files"]).refusal else {
+      Issue.record("a table of the app's refuses")
+      return
+    }
+    let after = try await (
+      fixture.count("sessions"), fixture.count("deletions"), fixture.users.user(offered.owner.user.id)
+    )
+    #expect(before == after)
+    #expect(try await fixture.users.user(offered.guest.user.id) == offered.guest.user)
+    #expect(try await offered.go(11).get().user.id == offered.owner.user.id)
   }
 
   @Test("RULES §3.7: a user who is not anonymous any more is kept", arguments: Backend.allCases)

@@ -38,20 +38,31 @@ struct AccountDeletion: Sendable {
     // Whoever deleted the Apple Account, or took the consent back, need not wait for Apple.
     let policy = origin.actor == .apple ? .eventual : policy
     return try await start(
-      user: user, operation: try fresh(), origin: origin, policy: policy, proof: .none, fresh: nil)
+      user: user, operation: try fresh(), origin: origin, policy: policy, proof: .none,
+      reason: origin.actor == .apple ? "told by Apple" : nil, fresh: nil)
   }
+
+  /// Deletes an anonymous user of whom nothing was seen since then (RULES §3.10).
+  func startIdle(user: UUID, since cutoff: Int64) async throws -> Result<Ending, DeletionRefusal> {
+    try await start(
+      user: user, operation: try fresh(), origin: .server, policy: .eventual, proof: .idle(since: cutoff),
+      reason: "idle", fresh: nil)
+  }
+
+  /// Carries out soon what another step began: an anonymous user who was discarded.
+  func followUp() { environment.background { await goOn() } }
 
   /// Begins the deletion and carries it out as far as it goes.
   ///
   /// - Parameter fresh: what an authorization code was exchanged for.
   func start(
     user: UUID, operation: OperationID, origin: RequestOrigin, policy: Deletion.Policy? = nil,
-    proof: DeletionRequest.Proof, fresh: SealedAppleToken?
+    proof: DeletionRequest.Proof, reason: String? = nil, fresh: SealedAppleToken?
   ) async throws -> Result<Ending, DeletionRefusal> {
     let now = environment.now()
     let request = DeletionRequest(
       user: user, operation: operation, origin: origin, policy: policy ?? self.policy, proof: proof,
-      fresh: fresh, owned: ports.owned.map(\.name), lease: now + Self.lease, now: now)
+      reason: reason, fresh: fresh, owned: ports.owned.map(\.name), lease: now + Self.lease, now: now)
     switch try await store.begin(request) {
     case .failure(let refusal):
       if case .blocked = refusal { note("blocked", user) }

@@ -26,9 +26,11 @@ struct SwitchRoute: Endpoint {
     let now = service.environment.now()
     let change = AccountSwitch(
       ticketHash: SHA256.hash(ticket), bearer: bearer, session: try service.identifier(), leaving: leaving,
-      keyID: keyID, origin: exchange.origin(), now: now)
+      owned: service.ports.owned.map(\.name), keyID: keyID, origin: exchange.origin(), now: now)
     switch try await storage({ try await service.ports.store.switch(change) }) {
-    case .success(let open): return try await service.answer(open, now: now)
+    case .success(let open):
+      if leaving == .discard, !change.owned.isEmpty { service.deletion.followUp() }
+      return try await service.answer(open, now: now)
     case .failure(.tokenUsed), .failure(.challengeInvalid):
       throw Failure(
         400, .switchTicketInvalid, "The switch ticket is unknown, used, over, or another session's")

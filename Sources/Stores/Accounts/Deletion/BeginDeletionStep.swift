@@ -10,7 +10,7 @@ struct BeginDeletionStep {
   func run() throws -> DeletionBeginning {
     let user = try UserRows.user(request.user, locked: true, transaction)
     let facts = DeletionRule.Facts(
-      user: user, session: try session(of: user),
+      user: user, session: try session(of: user), seenAt: try seenAt(user),
       named: try DeletionRows.deletion(.operation(request.operation), locked: true, transaction),
       last: try DeletionRows.deletion(.user(request.user), transaction),
       tokens: try SQLAppleTokenStore.tokens("i.user_id = $1", [SQLValue(request.user)], transaction))
@@ -35,6 +35,15 @@ struct BeginDeletionStep {
   private func session(of user: User?) throws -> Session? {
     guard let user, case .session(let id, _) = request.proof else { return nil }
     return try AccountSessionRows.locked(id, of: user.id, transaction)
+  }
+
+  /// The sessions are locked before they are looked at: a refresh locks its session alone, and may be on its way.
+  private func seenAt(_ user: User?) throws -> Int64? {
+    guard let user, case .idle = request.proof else { return nil }
+    return try transaction.rows(
+      "select refreshed_at from sessions where user_id = $1 order by id\(transaction.locking)",
+      [SQLValue(user.id)]
+    ) { $0.int64(0) }.max()
   }
 
   /// Deletes the user and takes that back: whether a table of the app's refuses, and what the database says of it.

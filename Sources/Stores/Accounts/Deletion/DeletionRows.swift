@@ -9,7 +9,7 @@ enum DeletionRows {
 
   private static let columns = """
     id, operation, user_id, actor, operator, policy, state, owed, identities, revoked, superseded, attempts, next_try,
-    failure, created_at, updated_at, closed_at
+    failure, created_at, updated_at, closed_at, reason
     """
 
   static func deletion(_ id: Int64, locked: Bool = false, _ transaction: Transaction) throws -> Deletion? {
@@ -42,6 +42,21 @@ enum DeletionRows {
     return try rows.map { try complete($0, transaction) }
   }
 
+  /// A name for a deletion that nobody will ask about.
+  static func freshName(_ transaction: Transaction) throws -> OperationID {
+    let random =
+      switch transaction.dialect {
+      case .sqlite: "randomblob(16)"
+      case .postgreSQL: "uuid_send(gen_random_uuid())"
+      }
+    for _ in 0..<8 {
+      if let name = try transaction.first("select \(random)", [], { OperationID($0.bytes(0)) }) ?? nil {
+        return name
+      }
+    }
+    throw DatabaseError.conflict
+  }
+
   /// Another name for it, unless it has enough of them.
   static func name(_ deletion: Deletion, _ operation: OperationID, _ transaction: Transaction) throws {
     guard operation != deletion.operation else { return }
@@ -62,8 +77,8 @@ enum DeletionRows {
       let id = try transaction.first(
         """
         insert into deletions (operation, user_id, actor, operator, policy, state, owed, identities, revoked, superseded,
-          attempts, next_try, failure, created_at, updated_at, closed_at)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+          attempts, next_try, failure, created_at, updated_at, closed_at, reason)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
         on conflict do nothing returning id
         """, values(deletion)
       ) { $0.int64(0) }
@@ -75,8 +90,8 @@ enum DeletionRows {
         """
         update deletions set operation = $1, user_id = $2, actor = $3, operator = $4, policy = $5, state = $6,
           owed = $7, identities = $8, revoked = $9, superseded = $10, attempts = $11, next_try = $12,
-          failure = $13, created_at = $14, updated_at = $15, closed_at = $16
-        where id = $17
+          failure = $13, created_at = $14, updated_at = $15, closed_at = $16, reason = $17
+        where id = $18
         """, values(deletion) + [.integer(deletion.id)])
     }
     try writeTokens(&deletion, transaction)
@@ -149,7 +164,8 @@ enum DeletionRows {
     else { throw DatabaseError.corrupt("a deletion cannot be read") }
     return Deletion(
       id: row.int64(0), operation: operation, user: try row.uuid(2), actor: actor, policy: policy,
-      state: state, owed: row.string(7).split(separator: ",").map(String.init), identities: row.int64(8),
+      reason: row.optionalString(17), state: state,
+      owed: row.string(7).split(separator: ",").map(String.init), identities: row.int64(8),
       revoked: row.int64(9), superseded: row.int64(10), attempts: row.int64(11),
       nextTry: row.optionalInt64(12) ?? 0, failure: row.optionalString(13), createdAt: row.int64(14),
       updatedAt: row.int64(15), closedAt: row.optionalInt64(16))
@@ -164,6 +180,7 @@ enum DeletionRows {
       .integer(deletion.superseded), .integer(deletion.attempts),
       deletion.isUnfinished ? .integer(deletion.nextTry) : .null, SQLValue(deletion.failure),
       .integer(deletion.createdAt), .integer(deletion.updatedAt), SQLValue(deletion.closedAt),
+      SQLValue(deletion.reason),
     ]
   }
 }

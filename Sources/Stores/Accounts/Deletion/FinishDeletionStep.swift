@@ -27,8 +27,7 @@ struct FinishDeletionStep {
         "delete from web_flows where linking in (select id from sessions where user_id = $1)",
         [SQLValue(user.id)])
       try UserRows.delete(
-        user.id, by: RequestOrigin(deletion.actor), reason: deletion.actor == .apple ? "told by Apple" : nil,
-        now: now, transaction)
+        user.id, by: RequestOrigin(deletion.actor), reason: deletion.reason, now: now, transaction)
     }
     return try DeletionRows.write(DeletionRule.finished(deletion, now: now), transaction)
   }

@@ -42,8 +42,10 @@ import Testing
     #expect(try await accounts.isMarked(open) == true)
     // A guest who is being deleted is left alone by what removes idle ones.
     _ = try await fixture.begin(Fixture.request(guest.user.id, 2))
-    _ = try await accounts.users.removeIdle(since: .max, after: nil, limit: 9, now: now)
-    #expect(try await fixture.user(guest.user.id) != nil)
+    #expect(try await accounts.users.idle(since: .max, after: nil, limit: 9) == [])
+    #expect(
+      try await fixture.store.begin(Fixture.request(guest.user.id, 3, proof: .idle(since: .max))).refusal
+        == .notIdle)
   }
 
   @Test(
