@@ -12,6 +12,7 @@ package struct Refresh: Sendable, Equatable {
   package var origin: RequestOrigin
   /// Milliseconds since 1970.
   package var now: Int64
+  package var expectation = StepExpectation.anything
 
   package init(
     session: UUID, counter: Int64, keyID: [UInt8]? = nil, binding: RefreshBinding, policy: SessionPolicy,
@@ -59,4 +60,6 @@ package enum RefreshRefusal: Error, Sendable, Equatable {
   case deleting
   /// The session is bound to a key, and no assertion of it came (RULES §3.5).
   case attestationRequired
+  /// It came to something else than was expected (``StepExpectation``): it may be asked again.
+  case changed
 }

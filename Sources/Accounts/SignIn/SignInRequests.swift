@@ -33,6 +33,7 @@ package struct IdentitySignIn: Sendable, Equatable {
   package var keyID: [UInt8]?
   package var origin: RequestOrigin
   package var now: Int64
+  package var expectation = StepExpectation.anything
 
   package init(
     _ assertion: IdentityAssertion, user: UUID, identity: UUID, session: UUID, policy: SignInPolicy,
@@ -95,6 +96,8 @@ package enum SignInRefusal: Error, Sendable, Equatable {
   /// A table of the app's keeps the user who was to be discarded; `what` is the database's word of it, for the
   /// operator.
   case discardBlocked(what: String)
+  /// It came to something else than was expected (``StepExpectation``): it may be asked again.
+  case changed
 }
 
 /// An identity to link to the bearer's user.
@@ -137,6 +140,7 @@ package struct AccountSwitch: Sendable, Equatable {
   package var keyID: [UInt8]?
   package var origin: RequestOrigin
   package var now: Int64
+  package var expectation = StepExpectation.anything
 
   package init(
     ticketHash: [UInt8], bearer: UUID, session: UUID, leaving: LeftBehind = .keep, owned: [String] = [],

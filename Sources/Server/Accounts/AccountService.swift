@@ -64,8 +64,35 @@ struct AccountService: Sendable {
     return id
   }
 
-  /// What an access token is to say, once the hook was asked; nil where there is none. Before the step that opens or
-  /// rotates the session, so that one that fails leaves everything as it is (RULES §3.9).
+  /// Has a step done that opens, renews or rotates a session, where hooks are asked before (RULES §3.9): it is tried,
+  /// the hooks are asked of what it would come to, and it is done if it still comes to that. So a hook that fails
+  /// leaves everything as it is.
+  ///
+  /// - Parameters:
+  ///   - method: how the user came, for the hook.
+  ///   - judge: asks whether the user may be, before anything else; nil where nobody is asked.
+  ///   - step: called with what it is to come to.
+  /// - Returns: what it came to, and what the hook said of it.
+  func hooked<Outcome: SessionOutcome>(
+    method: String, now: Int64, judge: ((OpenSession) async throws -> Void)? = nil,
+    _ step: (StepExpectation) async throws -> Outcome
+  ) async throws -> (Outcome, CustomClaims?) {
+    guard hooks.concernsTokens || judge != nil else {
+      return (try await storage { try await step(.anything) }, nil)
+    }
+    for _ in 0..<4 {
+      let tried = try await storage { try await step(.trial) }
+      guard let expected = tried.opened else { return (tried, nil) }
+      try await judge?(expected)
+      let custom = try await customClaims(expected, method: method, now: now)
+      let outcome = try await storage { try await step(.session(expected)) }
+      // Somebody else was faster: the hooks are asked once more, of how it is now.
+      if !outcome.isChanged { return (outcome, custom) }
+    }
+    throw Failure.changing
+  }
+
+  /// What an access token is to say, once the hook was asked; nil where there is none.
   func customClaims(_ expected: OpenSession, method: String, now: Int64) async throws -> CustomClaims? {
     guard hooks.concernsTokens else { return nil }
     return try await hooks.customized(claims(expected, now: now), method: method)

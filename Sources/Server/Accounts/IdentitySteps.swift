@@ -33,18 +33,27 @@ struct IdentitySteps: Sendable {
     let ticket = Base64.encodeURL(service.environment.random(32))
     let expiry = now + Self.ticketLife
     let store = service.ports.store
-    var custom: CustomClaims?
-    let result = try await storage {
+    var judge: ((OpenSession) async throws -> Void)?
+    if linkingTo == nil, reauthenticating == nil, service.hooks.concernsNewcomers {
+      // Whoever is known is not asked about.
+      judge = { open in
+        guard open.user.id == signIn.user else { return }
+        try await service.hooks.judge(open.user, address: origin.address)
+      }
+    }
+    func step(_ expectation: StepExpectation) async throws -> Result<OpenSession, SignInRefusal> {
+      var expected = signIn
+      expected.expectation = expectation
       if let linkingTo {
         return try await store.link(
           IdentityLink(
-            signIn, bearer: linkingTo, ticketHash: SHA256.hash(ticket), ticketExpiresAt: expiry,
+            expected, bearer: linkingTo, ticketHash: SHA256.hash(ticket), ticketExpiresAt: expiry,
             maxAge: auth.stepUpMaximumAge))
       }
-      if let reauthenticating { return try await store.reauthenticate(signIn, bearer: reauthenticating) }
-      guard service.hooks.concernsNewcomers else { return try await store.signIn(signIn) }
-      return try await self.signIn(signIn, &custom)
+      if let reauthenticating { return try await store.reauthenticate(expected, bearer: reauthenticating) }
+      return try await store.signIn(expected)
     }
+    let (result, custom) = try await service.hooked(method: "oauth", now: now, judge: judge, step)
     switch result {
     case .success(let open):
       await stored()
@@ -59,20 +68,5 @@ struct IdentitySteps: Sendable {
           Failure.Member("switch_ticket_expires_at", .integer(expiry / 1000)),
         ])
     }
-  }
-  /// Signs in where hooks are asked before a user is made: first as if nobody new were let in, which changes nothing for
-  /// somebody new; then the hooks, outside of any transaction; then once more, where everything is looked at again.
-  private func signIn(
-    _ signIn: IdentitySignIn, _ custom: inout CustomClaims?
-  ) async throws -> Result<OpenSession, SignInRefusal> {
-    let store = service.ports.store
-    var known = signIn
-    known.policy.allowsSignUp = false
-    let first = try await store.signIn(known)
-    guard first == .failure(.signUpDisabled), signIn.policy.allowsSignUp else { return first }
-    let expected = signIn.newcomer
-    try await service.hooks.judge(expected.user, address: signIn.origin.address)
-    custom = try await service.customClaims(expected, method: "oauth", now: signIn.now)
-    return try await store.signIn(signIn)
   }
 }

@@ -41,6 +41,10 @@ extension Failure {
   static let deletionInProgress = Failure(
     503, .deletionInProgress, "The account is being deleted", fields: ["retry-after": "5"])
 
+  /// Nothing was changed; asked again, it works.
+  static let changing = Failure(
+    503, .unavailable, "The account is being changed: ask again", fields: ["retry-after": "1"])
+
   static let deletionNotFound = Failure(404, .deletionNotFound, "There is no such deletion")
   static let appleAccountMismatch = Failure(
     403, .appleAccountMismatch, "The authorization code is of an Apple Account that is not this user's")

@@ -79,6 +79,7 @@ extension Failure {
     case .stepUpRequired(let maximumAge): return .stepUp(maximumAge: maximumAge)
     case .userMismatch:
       return Failure(403, .userMismatch, "This identity is not one of the signed-in user's")
+    case .changed: return .changing
     case .discardBlocked(let what): return .deletionBlocked(what)
     }
   }

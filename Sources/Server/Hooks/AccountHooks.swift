@@ -20,7 +20,7 @@ struct AccountHooks: Sendable {
   }
 
   /// Whether anybody is asked before a user is made.
-  var concernsNewcomers: Bool { beforeUserCreated != nil || customAccessToken != nil }
+  var concernsNewcomers: Bool { beforeUserCreated != nil }
   /// Whether anybody is asked before a token is signed.
   var concernsTokens: Bool { customAccessToken != nil }
 

@@ -48,6 +48,7 @@ extension SignInRefusal {
     case .emailTaken: "address taken"
     case .stepUpRequired: "step-up required"
     case .userMismatch: "another user's identity"
+    case .changed: "changed meanwhile"
     case .discardBlocked: "a table keeps the user who was to be discarded"
     }
   }

@@ -30,14 +30,15 @@ package struct SQLAccountStore: AccountStore {
   }
 
   package func signIn(_ signIn: IdentitySignIn) async throws -> Result<OpenSession, SignInRefusal> {
-    try await refusable(.login, by: signIn.origin, signIn, now: signIn.now) {
+    try await refusable(.login, by: signIn.origin, signIn, now: signIn.now, signIn.expectation) {
       try SignInStep(signIn: signIn, transaction: $0).run()
     }
   }
 
   package func link(_ link: IdentityLink) async throws -> Result<OpenSession, SignInRefusal> {
     try await refusable(
-      .identityLinked, by: link.signIn.origin, link.signIn, bearer: link.bearer, now: link.signIn.now
+      .identityLinked, by: link.signIn.origin, link.signIn, bearer: link.bearer, now: link.signIn.now,
+      link.signIn.expectation
     ) {
       try LinkStep(signIn: link.signIn, bearer: link.bearer, transaction: $0).link(link)
     }
@@ -46,19 +47,27 @@ package struct SQLAccountStore: AccountStore {
   package func reauthenticate(
     _ signIn: IdentitySignIn, bearer: UUID
   ) async throws -> Result<OpenSession, SignInRefusal> {
-    try await refusable(.login, by: signIn.origin, signIn, bearer: bearer, now: signIn.now) {
+    try await refusable(
+      .login, by: signIn.origin, signIn, bearer: bearer, now: signIn.now, signIn.expectation
+    ) {
       try LinkStep(signIn: signIn, bearer: bearer, transaction: $0).reauthenticate()
     }
   }
 
   package func `switch`(_ change: AccountSwitch) async throws -> Result<OpenSession, SignInRefusal> {
-    try await refusable(.login, by: change.origin, bearer: change.bearer, now: change.now) {
+    try await refusable(
+      .login, by: change.origin, bearer: change.bearer, now: change.now, change.expectation
+    ) {
       try SwitchStep(change: change, transaction: $0).run()
     }
   }
 
   package func refresh(_ refresh: Refresh) async throws -> RefreshOutcome {
-    try await database.accountStep { try RefreshStep(refresh: refresh, transaction: $0).run() }
+    try await database.accountStep { transaction in
+      try transaction.expecting(refresh.expectation, changed: RefreshOutcome.refused(.changed)) {
+        try RefreshStep(refresh: refresh, transaction: transaction).run()
+      }
+    }
   }
 
   package func session(_ id: UUID, now: Int64) async throws -> OpenSession? {
@@ -96,19 +105,22 @@ package struct SQLAccountStore: AccountStore {
   /// A refusal is an answer, not a failure of the database: nothing is begun anew for it.
   private func refusable(
     _ action: AuditAction, by origin: RequestOrigin, _ signIn: IdentitySignIn? = nil, bearer: UUID? = nil,
-    now: Int64, _ body: @escaping @Sendable (Transaction) throws -> OpenSession
+    now: Int64, _ expectation: StepExpectation,
+    _ body: @escaping @Sendable (Transaction) throws -> OpenSession
   ) async throws -> Result<OpenSession, SignInRefusal> {
     try await database.accountStep { transaction in
-      let refusal: SignInRefusal
-      do {
-        return .success(try body(transaction))
-      } catch let thrown as SignInRefusal {
-        refusal = thrown
-      } catch is LinkStep.SwitchOffered {
-        refusal = .linkedToAnotherUser
+      try transaction.expecting(expectation, changed: .failure(.changed)) {
+        let refusal: SignInRefusal
+        do {
+          return .success(try body(transaction))
+        } catch let thrown as SignInRefusal {
+          refusal = thrown
+        } catch is LinkStep.SwitchOffered {
+          refusal = .linkedToAnotherUser
+        }
+        try AuditRows.note(refusal, action, by: origin, signIn, bearer: bearer, now: now, transaction)
+        return .failure(refusal)
       }
-      try AuditRows.note(refusal, action, by: origin, signIn, bearer: bearer, now: now, transaction)
-      return .failure(refusal)
     }
   }
 }

@@ -4,6 +4,7 @@ import BramleyTesting
 import Cryptography
 import Encodings
 import HTTPMessages
+import Stores
 import Testing
 
 @testable import Server

@@ -1,6 +1,9 @@
+import Accounts
 import Admission
 import BramleyTesting
+import Encodings
 import HTTPMessages
+import SQL
 import Stores
 import Testing
 

@@ -16,7 +16,7 @@ import Testing
       let users = try await fixture.users.idle(since: time - idle, after: after, limit: 2)
       for user in users {
         let request = DeletionRequest(
-          user: user, operation: DeletionFixture.operation(Int(user.octets[15])), origin: .server,
+          user: user, operation: DeletionFixture.operation(Int(user.octets[8])), origin: .server,
           policy: .eventual, proof: .idle(since: time - idle), reason: "idle", lease: time + 1, now: time)
         switch try await store.begin(request) {
         case .success(let begun):
@@ -67,7 +67,7 @@ import Testing
     #expect(try await fixture.users.idle(since: time - idle, after: nil, limit: 9).count == 3)
     _ = try await fixture.refresh(Fixture.id(20_001), 0, now: time)
     _ = try await fixture.users.update(Fixture.id(2), UserChange(userMetadata: ["a": 1]), now: time)
-    _ = try await fixture.link(3, token: 3, 3, bearer: Fixture.id(20_003), now: time).get()
+    _ = try await fixture.link(3, token: 3, 33, bearer: Fixture.id(20_003), now: time).get()
     let store = SQLDeletionStore(fixture.database)
     for number in 1...3 {
       let request = DeletionRequest(

@@ -51,8 +51,13 @@ struct RefreshGrant: Sendable {
     let refresh = Refresh(
       session: token.session, counter: token.counter, keyID: keyID, binding: service.auth.bindRefresh,
       policy: service.policy, origin: exchange.origin(), now: now)
-    let custom = try await customClaims(refresh)
-    switch try await service.ports.store.refresh(refresh) {
+    // Whoever is refused is not asked about: a hook that is down keeps no token that is used twice from being noticed.
+    let (outcome, custom) = try await service.hooked(method: "token_refresh", now: now) { expectation in
+      var refresh = refresh
+      refresh.expectation = expectation
+      return try await service.ports.store.refresh(refresh)
+    }
+    switch outcome {
     case .refreshed(let open):
       return try await service.answer(open, now: now, method: "token_refresh", custom: custom)
     case .refused(let refusal):
@@ -70,23 +75,6 @@ struct RefreshGrant: Sendable {
   }
 }
 
-extension RefreshGrant {
-  /// What the hook says of the session as the refresh would leave it. Where it would be refused nobody is asked: a
-  /// hook that is down must not keep a token that is used twice from being noticed.
-  private func customClaims(_ refresh: Refresh) async throws -> CustomClaims? {
-    guard service.hooks.concernsTokens,
-      var open = try await service.ports.store.session(refresh.session, now: refresh.now),
-      open.session.successor == nil
-    else { return nil }
-    switch RefreshRule.decide(refresh, session: open.session, user: open.user, successor: .none) {
-    case .refuse, .answerSuccessor: return nil
-    case .rotate(_, let key): open.session.keyID = key ?? open.session.keyID
-    case .answerAgain: break
-    }
-    return try await service.customClaims(open, method: "token_refresh", now: refresh.now)
-  }
-}
-
 extension Failure {
   /// Why a refresh is refused, in the words of Supabase Auth.
   static func refused(_ refusal: RefreshRefusal) -> Failure {
@@ -99,6 +87,7 @@ extension Failure {
     case .banned: return Failure(400, .userBanned, lead + "User Banned")
     case .deleting: return .deletionInProgress
     case .attestationRequired: return .attestationRequired
+    case .changed: return .changing
     }
   }
 }

@@ -27,10 +27,15 @@ struct SwitchRoute: Endpoint {
     let change = AccountSwitch(
       ticketHash: SHA256.hash(ticket), bearer: bearer, session: try service.identifier(), leaving: leaving,
       owned: service.ports.owned.map(\.name), keyID: keyID, origin: exchange.origin(), now: now)
-    switch try await storage({ try await service.ports.store.switch(change) }) {
+    let (outcome, custom) = try await service.hooked(method: "oauth", now: now) { expectation in
+      var change = change
+      change.expectation = expectation
+      return try await service.ports.store.switch(change)
+    }
+    switch outcome {
     case .success(let open):
       if leaving == .discard, !change.owned.isEmpty { service.deletion.followUp() }
-      return try await service.answer(open, now: now)
+      return try await service.answer(open, now: now, custom: custom)
     case .failure(.tokenUsed), .failure(.challengeInvalid):
       throw Failure(
         400, .switchTicketInvalid, "The switch ticket is unknown, used, over, or another session's")

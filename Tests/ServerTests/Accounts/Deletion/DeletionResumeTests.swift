@@ -4,7 +4,6 @@ import BramleyTesting
 import Encodings
 import HTTPMessages
 import Stores
-import Synchronization
 import Testing
 
 @testable import Server
@@ -195,29 +194,5 @@ import Testing
     #expect(files.files(of: id).isEmpty && files.files(of: foreign) == ["a"])
     #expect(notes.files(of: foreign) == ["a"])
     #expect(try await apple.deletions.deletions(all: false, limit: 9).isEmpty)
-  }
-}
-
-/// Something that happens once, and is waited for.
-private final class Signal: Sendable {
-  private let state = Mutex<(isSent: Bool, waiting: [CheckedContinuation<Void, Never>])>((false, []))
-
-  func send() {
-    let waiting = state.withLock { state in
-      state.isSent = true
-      defer { state.waiting = [] }
-      return state.waiting
-    }
-    for continuation in waiting { continuation.resume() }
-  }
-
-  func wait() async {
-    await withCheckedContinuation { continuation in
-      let isSent = state.withLock { state in
-        if !state.isSent { state.waiting.append(continuation) }
-        return state.isSent
-      }
-      if isSent { continuation.resume() }
-    }
   }
 }

@@ -1,0 +1,38 @@
+import Accounts
+import SQL
+
+extension Transaction {
+  /// Does the step as it is expected to end (RULES §3.9): one that is tried, or comes to something else, is taken back.
+  /// Refusals stay as they are, with what they wrote.
+  ///
+  /// - Parameter changed: the outcome of one that came to something else.
+  func expecting<Outcome: SessionOutcome>(
+    _ expectation: StepExpectation, changed: Outcome, _ step: () throws -> Outcome
+  ) throws -> Outcome {
+    if expectation == .anything { return try step() }
+    try execute("savepoint expectation")
+    let outcome: Outcome
+    do {
+      outcome = try step()
+    } catch {
+      // Whoever shares the transaction goes on in it.
+      if dialect == .sqlite { try execute("release savepoint expectation") }
+      throw error
+    }
+    guard let open = outcome.opened, !isExpected(open, expectation) else {
+      try execute("release savepoint expectation")
+      return outcome
+    }
+    try execute("rollback to savepoint expectation")
+    try execute("release savepoint expectation")
+    return expectation == .trial ? outcome : changed
+  }
+
+  private func isExpected(_ open: OpenSession, _ expectation: StepExpectation) -> Bool {
+    switch expectation {
+    case .anything: true
+    case .trial: false
+    case .session(let expected): open.saysTheSame(as: expected)
+    }
+  }
+}
