@@ -30,6 +30,7 @@ struct RekeyStep {
     let (moved, updated) = Profile.moved(identity, user, by: rekeying, to: transfer.target, now: now)
     try UserRows.update(updated, transaction)
     try UserRows.update(moved, isRekeyed: true, transaction)
+    try KeyUserRows.rename(identity, to: moved, of: user.id, transaction)
     try AuditRows.write(
       .identityTransferred, by: origin, user: user.id, reason: "\(transfer.source) to \(transfer.target)",
       now: now, transaction)

@@ -105,6 +105,7 @@ struct SignInStep {
     try UserRows.update(updated, transaction)
     try UserRows.update(known, isRekeyed: isRekeyed, transaction)
     if isRekeyed {
+      try KeyUserRows.rename(identity, to: known, of: user.id, transaction)
       try AuditRows.write(
         .identityTransferred, by: signIn.origin, user: user.id,
         reason: "\(identity.teamID) to \(known.teamID)", now: signIn.now, transaction)

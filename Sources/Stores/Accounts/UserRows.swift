@@ -167,10 +167,12 @@ extension UserRows {
   @discardableResult static func delete(
     _ id: UUID, by origin: RequestOrigin = .server, reason: String?, now: Int64, _ transaction: Transaction
   ) throws -> Bool {
+    try KeyUserRows.leave(id, transaction)
     let identities = try transaction.rows(
       "select \(identityColumns) from identities where user_id = $1", [SQLValue(id)]
     ) { try identity($0) }
     try PersonRows.carry(from: id, to: identities, now: now, transaction)
+    try KeyUserRows.forget(id, transaction)
     guard try transaction.execute("delete from users where id = $1", [SQLValue(id)]) > 0 else { return false }
     try endDeviceTokens(of: id, transaction)
     // Such a call is nobody's any more, and is settled all the same.

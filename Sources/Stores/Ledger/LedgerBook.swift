@@ -14,6 +14,8 @@ final class LedgerBook: LedgerRows {
   private final class Device {
     var state: DeviceState
     var isChanged = false
+    /// Written by itself, for it costs a page of an index.
+    var isUserChanged = false
 
     init(_ state: DeviceState) { self.state = state }
   }
@@ -61,17 +63,22 @@ final class LedgerBook: LedgerRows {
   /// Writes each changed row once.
   func flush() throws {
     let statements = try statements
-    let update = statements.updateDevice
+    let (update, updateUser) = (statements.updateDevice, statements.updateDeviceUser)
     for changed in changedDevices {
       let device = changed.state
       try update.bind(1, device.id)
       try update.bind(2, Int64(device.counters.highest))
       try update.bind(3, Int64(bitPattern: device.counters.near))
       try update.bind(4, Int64(bitPattern: device.counters.far))
-      if let user = device.userID { try update.bind(5, user) } else { try update.bindNull(5) }
-      try update.bind(6, device.usedOn)
-      if let person = device.person { try update.bind(7, person) } else { try update.bindNull(7) }
+      try update.bind(5, device.usedOn)
       try update.run()
+      if changed.isUserChanged {
+        try updateUser.bind(1, device.id)
+        if let user = device.userID { try updateUser.bind(2, user) } else { try updateUser.bindNull(2) }
+        if let person = device.person { try updateUser.bind(3, person) } else { try updateUser.bindNull(3) }
+        try updateUser.run()
+        changed.isUserChanged = false
+      }
       changed.isChanged = false
     }
     changedDevices.removeAll(keepingCapacity: true)
@@ -103,6 +110,9 @@ final class LedgerBook: LedgerRows {
 
   func keep(_ device: DeviceState) throws {
     guard let known = devices[device.keyID] else { return }
+    if known.state.userID != device.userID || known.state.person != device.person {
+      known.isUserChanged = true
+    }
     known.state = device
     if !known.isChanged {
       known.isChanged = true

@@ -4,6 +4,7 @@ import SQL
 final class LedgerStatements {
   let device: Statement
   let updateDevice: Statement
+  let updateDeviceUser: Statement
   let line: Statement
   let insertLine: Statement
   let updateLine: Statement
@@ -22,9 +23,10 @@ final class LedgerStatements {
       """)
     updateDevice = try transaction.statement(
       """
-      update device_states set highest = $2, near = $3, far = $4, user_id = $5, used_on = $6, person = $7
-      where device = $1
+      update device_states set highest = $2, near = $3, far = $4, used_on = $5 where device = $1
       """)
+    updateDeviceUser = try transaction.statement(
+      "update device_states set user_id = $2, person = $3 where device = $1")
     line = try transaction.statement(
       "select used, held, alarmed from lines where subject = $1 and rule = $2 and period = $3")
     insertLine = try transaction.statement(
