@@ -81,10 +81,14 @@ package enum RegistrationOutcome: Sendable, Equatable {
 package protocol DeviceKeyStore: Sendable {
   /// Consumes the challenge (its decoded random, kept until `challengeExpiry`, seconds since 1970) and keeps
   /// the key with its receipt. The same key with the same facts is `alreadyRegistered`, also when its
-  /// challenge was consumed by that very key's registration before.
+  /// challenge was consumed by that very key's registration before. What comes of it is written to the audit log,
+  /// with the client's address.
   func register(
-    _ key: DeviceKey, receipt: [UInt8], challenge: [UInt8], challengeExpiry: Int64
+    _ key: DeviceKey, receipt: [UInt8], challenge: [UInt8], challengeExpiry: Int64, from address: String?
   ) async throws -> RegistrationOutcome
+  /// Writes to the audit log that an attestation was refused, once a minute for the same address and reason; `now`
+  /// in milliseconds since 1970.
+  func refused(_ keyID: [UInt8], reason: String, from address: String?, now: Int64) async throws
   /// The registered key; nil for one that is unknown or revoked.
   func key(_ keyID: [UInt8]) async throws -> DeviceKey?
   /// Ends the key for good: no assertion and no session token of it is admitted any more. False when unknown.

@@ -26,6 +26,8 @@ package enum AuditAction: String, Sendable, CaseIterable {
   case adminKeyRevoked = "admin_key_revoked"
   case debugTokenCreated = "debug_token_created"
   case debugTokenRevoked = "debug_token_revoked"
+  /// An attestation was taken, or refused.
+  case deviceKeyRegistered = "device_key_registered"
   case deviceKeyRevoked = "device_key_revoked"
   case deviceKeyBanned = "device_key_banned"
   case deviceKeyUnbanned = "device_key_unbanned"

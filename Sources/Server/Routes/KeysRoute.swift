@@ -1,3 +1,4 @@
+import Accounts
 import Admission
 import AppAttest
 import BramleyAPI
@@ -39,7 +40,9 @@ struct KeysRoute: Endpoint {
       check.verdict(registration, challenge: challenge, now: now / 1000)
     }
     switch verdict {
-    case .refused(let failure): throw failure
+    case .refused(let failure):
+      await note(failure, of: registration.keyID, exchange)
+      throw failure
     case .verified(let key, let receipt):
       return try await register(key, receipt, challenge, registration.deviceToken, &exchange)
     }
@@ -58,6 +61,18 @@ struct KeysRoute: Endpoint {
     _ = try await admitter.judged(unproven, &exchange) { try await environment.ledger.admit(request) }
   }
 
+  /// The refusal stands also where nobody can write it down.
+  private func note(_ failure: Failure, of keyID: [UInt8], _ exchange: Exchange) async {
+    do {
+      try await environment.keys.refused(
+        keyID, reason: failure.code.rawValue, from: exchange.origin().address, now: environment.now())
+    } catch {
+      guard !(error is CancellationError) else { return }
+      metrics.alarms[Metrics.Alarm.storage].add()
+      log.error("refusal_not_noted", [("error", .string("\(error)"))])
+    }
+  }
+
   private func register(
     _ key: DeviceKey, _ receipt: [UInt8], _ challenge: Challenge, _ deviceToken: String?,
     _ exchange: inout Exchange
@@ -67,7 +82,8 @@ struct KeysRoute: Endpoint {
     let outcome: RegistrationOutcome
     do {
       outcome = try await environment.keys.register(
-        key, receipt: receipt, challenge: challenge.random, challengeExpiry: challenge.expiry)
+        key, receipt: receipt, challenge: challenge.random, challengeExpiry: challenge.expiry,
+        from: exchange.origin().address)
     } catch let error as CancellationError {
       throw error
     } catch {

@@ -17,22 +17,43 @@ package struct SQLDeviceKeyStore: DeviceKeyStore {
   }
 
   package func register(
-    _ key: DeviceKey, receipt: [UInt8], challenge: [UInt8], challengeExpiry: Int64
+    _ key: DeviceKey, receipt: [UInt8], challenge: [UInt8], challengeExpiry: Int64,
+    from address: String? = nil
   ) async throws -> RegistrationOutcome {
     try await database.write { transaction in
-      let consumed = ConsumedChallenge(random: challenge, expiry: challengeExpiry)
-      let known = try Self.row(key.keyID, transaction)
-      let isFresh = try Challenges.consume(consumed, keyID: key.keyID, transaction)
-      if let known, known.status != .live { return .revoked }
-      if let known {
-        guard known.key.isSameRegistration(as: key) else { return isFresh ? .conflict : .challengeUsed }
-        let isRepeat = try Challenges.wasConsumed(consumed, by: key.keyID, transaction)
-        return isFresh || isRepeat ? .alreadyRegistered : .challengeUsed
-      }
-      guard isFresh else { return .challengeUsed }
-      try Self.insert(key, receipt: receipt, transaction)
-      return .created
+      let outcome = try Self.register(key, receipt, challenge, challengeExpiry, transaction)
+      try RegistrationAudit.note(outcome, key, from: address, transaction)
+      return outcome
     }
+  }
+
+  package func refused(_ keyID: [UInt8], reason: String, from address: String?, now: Int64) async throws {
+    // Whoever repeats it costs no write.
+    let isKnown = try await database.read {
+      try RegistrationAudit.isKnown(reason, from: address, now: now, $0)
+    }
+    guard !isKnown else { return }
+    try await database.write { transaction in
+      try RegistrationAudit.refused(keyID, reason: reason, from: address, now: now, transaction)
+    }
+  }
+
+  private static func register(
+    _ key: DeviceKey, _ receipt: [UInt8], _ challenge: [UInt8], _ challengeExpiry: Int64,
+    _ transaction: Transaction
+  ) throws -> RegistrationOutcome {
+    let consumed = ConsumedChallenge(random: challenge, expiry: challengeExpiry)
+    let known = try Self.row(key.keyID, transaction)
+    let isFresh = try Challenges.consume(consumed, keyID: key.keyID, transaction)
+    if let known, known.status != .live { return .revoked }
+    if let known {
+      guard known.key.isSameRegistration(as: key) else { return isFresh ? .conflict : .challengeUsed }
+      let isRepeat = try Challenges.wasConsumed(consumed, by: key.keyID, transaction)
+      return isFresh || isRepeat ? .alreadyRegistered : .challengeUsed
+    }
+    guard isFresh else { return .challengeUsed }
+    try Self.insert(key, receipt: receipt, transaction)
+    return .created
   }
 
   package func key(_ keyID: [UInt8]) async throws -> DeviceKey? {

@@ -1,7 +1,9 @@
 import Accounts
+import AppleSimulator
 import BramleyTesting
 import Encodings
 import HTTPMessages
+import Stores
 import Testing
 
 @testable import Server
@@ -39,6 +41,29 @@ import Testing
     let crossed = try await ask(server, key: key, fields: ["origin": "https://app.example.com"])
     #expect(crossed.fields["access-control-allow-origin"] == nil)
     #expect(crossed.fields["cache-control"] == "no-store")
+  }
+
+  @Test("it tells of attestations that were taken and refused, of bans and of ended keys")
+  func devices() async throws {
+    let server = try await AccountServer()
+    let key = try await server.adminKey()
+    let phone = try await server.whole.phone()
+    let other = try await Phone(server.whole)
+    #expect(try await server.whole.send(other.registration(flaw: .wrongNonce)).status == 400)
+    let keys = SQLDeviceKeyStore(server.whole.database, OperatorAct(.command, now: server.whole.clock.now))
+    #expect(try await keys.setBanned(true, phone.key))
+    #expect(try await keys.revoke(phone.key))
+    let found = try await lines(ask(server, key: key))
+    #expect(
+      found.map { ($0["action"]?.string ?? "") + " " + ($0["result"]?.string ?? "") } == [
+        "device_key_revoked done", "device_key_banned done", "device_key_registered refused",
+        "device_key_registered done",
+      ])
+    #expect(found.map { $0["actor"]?.string } == ["command", "command", "user", "user"])
+    #expect(found[2]["device"]?.string == other.keyID && found[3]["device"]?.string == phone.keyID)
+    #expect(found[2]["address"]?.string == "192.0.2.1" && found[2]["reason"]?.string?.isEmpty == false)
+    let asked = try await lines(ask(server, "?action=device_key_registered", key: key))
+    #expect(asked.count == 2)
   }
 
   @Test("it tells who did what from where, and is paged by a cursor")

@@ -6,8 +6,11 @@ struct BrokenStore: DeviceKeyStore, AdmissionLedger, DebugTokenStore {
   struct Down: Error {}
 
   func register(
-    _ key: DeviceKey, receipt: [UInt8], challenge: [UInt8], challengeExpiry: Int64
+    _ key: DeviceKey, receipt: [UInt8], challenge: [UInt8], challengeExpiry: Int64, from address: String?
   ) async throws -> RegistrationOutcome { throw Down() }
+  func refused(_ keyID: [UInt8], reason: String, from address: String?, now: Int64) async throws {
+    throw Down()
+  }
   func key(_ keyID: [UInt8]) async throws -> DeviceKey? { throw Down() }
   func revoke(_ keyID: [UInt8]) async throws -> Bool { throw Down() }
   func setBanned(_ banned: Bool, _ keyID: [UInt8]) async throws -> Bool { throw Down() }

@@ -1,5 +1,6 @@
 import Accounts
 import Admission
+import AppAttest
 import Encodings
 import SQL
 import Stores
@@ -50,6 +51,41 @@ private typealias Fixture = AccountFixture
     #expect(found.first?.origin == staff)
     #expect(found.first?.time == now + 3)
     #expect(found[2].reason == "banned" && found[2].user == user.user.id)
+  }
+
+  @Test(
+    "a device's registration is told, with its address; a refusal once a minute for an address and a reason",
+    arguments: Backend.allCases)
+  func registrations(backend: Backend) async throws {
+    let fixture = try await Fixture(backend)
+    let (keys, key) = (fixture.base.keys, StoreFixture.key(1))
+    let time = StoreFixture.epoch * 1_000
+    func register(_ challenge: Int, _ key: DeviceKey = key) async throws -> RegistrationOutcome {
+      try await keys.register(
+        key, receipt: [1], challenge: StoreFixture.octets(challenge, 16),
+        challengeExpiry: StoreFixture.epoch + 300, from: "192.0.2.7")
+    }
+    #expect(try await register(1) == .created)
+    #expect(try await register(1) == .alreadyRegistered)
+    #expect(try await register(1, StoreFixture.key(2)) == .challengeUsed)
+    #expect(try await register(1, StoreFixture.key(3)) == .challengeUsed)
+    for (address, moment) in [
+      ("192.0.2.7", 1), ("192.0.2.7", 59_999), ("192.0.2.8", 2), ("192.0.2.7", 60_001),
+    ] {
+      try await keys.refused(
+        key.keyID, reason: "attestation_invalid", from: address, now: time + Int64(moment))
+    }
+    let found = try await entries(fixture).reversed()
+    #expect(
+      found.map { "\($0.action) \($0.result) \($0.origin?.address ?? "-") \($0.reason ?? "-")" } == [
+        "device_key_registered done 192.0.2.7 production \(StoreFixture.appID)",
+        "device_key_registered refused 192.0.2.7 challenge used",
+        "device_key_registered refused 192.0.2.7 attestation_invalid",
+        "device_key_registered refused 192.0.2.8 attestation_invalid",
+        "device_key_registered refused 192.0.2.7 attestation_invalid",
+      ])
+    #expect(found.first?.origin?.device == key.keyID && found.first?.origin?.actor == .user)
+    #expect(found.allSatisfy { $0.user == nil })
   }
 
   @Test("lines are paged newest first, by user, act and time", arguments: Backend.allCases)
@@ -168,7 +204,8 @@ private typealias Fixture = AccountFixture
     #expect(try await debug.revokeDebugToken(name: "ci"))
     #expect(
       try await SQLModelClosureStore(fixture.database, act).reopen(.init(provider: "a", name: "b")) == false)
-    let lines = try await entries(fixture).reversed()
+    // Behind the line of the registration, which was the device's.
+    let lines = try await entries(fixture).reversed().dropFirst()
     #expect(
       lines.map(\.action) == [
         "device_key_banned", "device_key_unbanned", "device_key_revoked", "admin_key_created",
