@@ -7,6 +7,9 @@ package enum DeletionRule {
   /// How long a tombstone with something left is kept at most, milliseconds.
   package static let longMemory: Int64 = 90 * 86_400_000
 
+  /// No next try is further off than that, milliseconds: one that is was written while the clock ran ahead.
+  package static let longestDelay: Int64 = 28_800_000
+
   package struct Facts: Sendable, Equatable {
     package var user: User?
     /// The session of the proof, where it lives.

@@ -21,6 +21,8 @@ package protocol AppleEventStore: Sendable {
   /// Notes that this server is about to end the consent at Apple: what Apple tells of it within ten minutes is
   /// kept and not applied (RULES §2.4). To be called before Apple is asked, which may tell before it answers.
   func revoking(teamID: String, subject: String, now: Int64) async throws
+  /// Takes that back: Apple did not end the consent, so that what it tells from now on is the user's own doing.
+  func notRevoked(teamID: String, subject: String) async throws
   /// Forgets events that were applied before that time, and revocations of before.
   func forget(before time: Int64) async throws
 }

@@ -59,9 +59,14 @@ package enum LinkRule {
 }
 
 extension Session {
-  /// Whether the user proved themself within `maxAge` seconds (RULES §3.2).
+  /// How far another node's clock may be ahead, seconds.
+  private static let clockAllowance: Int64 = 120
+
+  /// Whether the user proved themself within `maxAge` seconds (RULES §3.2). A time that is yet to come, written while a
+  /// clock ran ahead, proves nothing: it would do so until then.
   package func isFresh(maxAge: Int64, now: Int64) -> Bool {
-    (now / 1_000).saturatingSubtract(authTime) <= maxAge
+    let age = (now / 1_000).saturatingSubtract(authTime)
+    return age <= maxAge && age >= -Self.clockAllowance
   }
 }
 

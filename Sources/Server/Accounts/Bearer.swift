@@ -14,7 +14,7 @@ struct Bearer: Sendable {
   /// Throws unless the user proved themself no longer than `maximumAge` seconds ago (RULES §3.2). An anonymous
   /// user has nothing to prove it with.
   func requireFresh(maximumAge: Int64, now: Int64) throws(Failure) {
-    guard !user.identities.isEmpty, now / 1000 - session.authTime > maximumAge else { return }
+    guard !user.identities.isEmpty, !session.isFresh(maxAge: maximumAge, now: now) else { return }
     throw .stepUp(maximumAge: maximumAge)
   }
 }

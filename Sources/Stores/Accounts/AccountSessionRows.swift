@@ -11,15 +11,35 @@ enum AccountSessionRows {
 
   /// The session and its user in one look; locked, those who would change the session wait.
   static func open(_ id: UUID, locked: Bool, _ transaction: Transaction) throws -> OpenSession? {
-    let end = locked && transaction.dialect == .postgreSQL ? " for update of s" : ""
-    let found = try transaction.first(
-      """
-      select \(columns), \(UserRows.columns) from sessions s join users u on u.id = s.user_id
-      where s.id = $1\(end)
-      """, [SQLValue(id)]
-    ) { (session: try read($0), user: try UserRows.read($0, from: 10)) }
+    let found =
+      try locked && transaction.dialect == .postgreSQL
+      ? lockedParts(id, transaction)
+      : transaction.first(
+        """
+        select \(columns), \(UserRows.columns) from sessions s join users u on u.id = s.user_id
+        where s.id = $1
+        """, [SQLValue(id)]
+      ) { (session: try read($0), user: try UserRows.read($0, from: 10)) }
     guard let found else { return nil }
     return OpenSession(user: try UserRows.complete(found.user, transaction), session: found.session)
+  }
+
+  /// Two looks in one round trip: whoever waited for the session's lock would see its user as they were before the wait,
+  /// though they are banned or being deleted since.
+  private static func lockedParts(
+    _ id: UUID, _ transaction: Transaction
+  ) throws -> (session: Session, user: User)? {
+    var (session, user): (Session?, User?) = (nil, nil)
+    try transaction.together([
+      Query("select \(columns) from sessions s where s.id = $1 for update", [SQLValue(id)]),
+      Query(
+        "select \(UserRows.columns) from users u join sessions s on s.user_id = u.id where s.id = $1",
+        [SQLValue(id)]),
+    ]) { index, row in
+      if index == 0 { session = try read(row) } else { user = try UserRows.read(row) }
+    }
+    guard let session, let user else { return nil }
+    return (session, user)
   }
 
   static func session(_ id: UUID?, _ transaction: Transaction) throws -> Session? {

@@ -63,7 +63,8 @@ struct LinkStep {
     case .renew(let open, let identity):
       let entered = try SignInStep.enter(open.user, by: identity, signIn, transaction)
       var session = open.session
-      session.authTime = max(session.authTime, assertion.authTime(at: now))
+      // What a clock that ran ahead wrote is no later than now.
+      session.authTime = max(min(session.authTime, now / 1_000), assertion.authTime(at: now))
       session.authenticate("oauth", at: now)
       session.acknowledgedAt = session.acknowledgedAt ?? now
       try AccountSessionRows.update(session, transaction)

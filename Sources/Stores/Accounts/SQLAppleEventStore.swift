@@ -44,8 +44,13 @@ package struct SQLAppleEventStore: AppleEventStore {
       let events = try transaction.rows(
         """
         select jti, type, team_id, subject, event_time, received_at from apple_events
-        where applied_at is null and next_try <= $1 order by event_time, id limit $2\(end)
-        """, [.integer(now), .integer(max(limit, 0))]
+        where applied_at is null and (next_try <= $1 or next_try > $3) order by event_time, id limit $2\(end)
+        """,
+        [
+          .integer(now), .integer(max(limit, 0)),
+          // Written while the clock ran ahead.
+          .integer(now.addingReportingOverflow(2 * Self.longestDelay).partialValue),
+        ]
       ) { (event: Self.event($0), received: $0.int64(5)) }
       return try events.map { event, received in
         // The longer it waits already, the longer it waits for the next try: Apple is not to be hammered.
@@ -89,6 +94,13 @@ package struct SQLAppleEventStore: AppleEventStore {
         insert into apple_revocations (team_id, subject, revoked_at) values ($1, $2, $3)
         on conflict (team_id, subject) do update set revoked_at = excluded.revoked_at
         """, [.text(teamID), .text(subject), .integer(now)])
+    }
+  }
+
+  package func notRevoked(teamID: String, subject: String) async throws {
+    try await database.accountStep { transaction in
+      try transaction.execute(
+        "delete from apple_revocations where team_id = $1 and subject = $2", [.text(teamID), .text(subject)])
     }
   }
 

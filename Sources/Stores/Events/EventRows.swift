@@ -12,11 +12,17 @@ enum EventRows {
       case .sqlite: "lower(hex(randomblob(16)))"
       case .postgreSQL: "replace(gen_random_uuid()::text, '-', '')"
       }
+    // Due by the clock that says so later: a node's own may be ahead of it.
+    let due =
+      switch transaction.dialect {
+      case .sqlite: "$5"
+      case .postgreSQL: "least($5::bigint, \(LeaseClock.serverTime))"
+      }
     try transaction.enqueue(
       """
       insert into outgoing_events (webhook_id, endpoint, type, user_id, data, contact, created_at, state, attempts,
         next_try, ended_at, outcome)
-      select 'evt_' || \(id), e.id, $1, $2, $3, $4, $5, case when e.closed_at is null then 0 else 2 end, 0, $5,
+      select 'evt_' || \(id), e.id, $1, $2, $3, $4, $5, case when e.closed_at is null then 0 else 2 end, 0, \(due),
         case when e.closed_at is null then null else $5 end,
         case when e.closed_at is null then null else 'endpoint closed' end
       from event_subscriptions s join event_endpoints e on e.id = s.endpoint where s.type = $1

@@ -6,6 +6,8 @@ package import SQL
 package struct SQLEventOutbox: EventOutbox {
   /// How long what waits for an endpoint that is not named any more is kept, milliseconds.
   private static let patience: Int64 = 3 * 86_400_000
+  /// No next try is further off, milliseconds.
+  private static let horizon: Int64 = 2 * 86_400_000
   private static let closed = "endpoint closed"
 
   private let database: Database
@@ -172,6 +174,11 @@ package struct SQLEventOutbox: EventOutbox {
 
   package func tidy(endedBefore: Int64, limit: Int64, now: Int64) async throws -> Int {
     try await database.accountStep { transaction in
+      // Written while a clock ran ahead: nothing waits for so long.
+      let time = try clock.time(transaction, now: now)
+      try transaction.execute(
+        "update outgoing_events set next_try = $1 where state = 0 and next_try > $2",
+        [.integer(time), .integer(time + Self.horizon)])
       try transaction.execute(
         """
         update outgoing_events set state = 2, ended_at = $2, outcome = 'endpoint not configured'

@@ -57,6 +57,22 @@ import Testing
     #expect(try later.claims["auth_time"]?.integer == renewed.claims["auth_time"]?.integer)
   }
 
+  @Test("RULES §3.2: a sign-in of a clock that ran ahead is no recent one when the clock is set right")
+  func clock() async throws {
+    let apple = try await AppleServer()
+    apple.server.whole.clock.advance(seconds: 86_400)
+    let session = try await apple.signIn()
+    apple.server.whole.clock.advance(seconds: -86_400)
+    let stale = try await apple.server.ask(.post, "/logout?scope=others", bearer: session.accessToken)
+    #expect(try await Outcome(stale) == Outcome(401, "insufficient_user_authentication"))
+    let text = try await challenge(apple, "reauthenticate", session)
+    let renewed = try await ClientSession(
+      apple.grant(body(apple, challenge: text), bearer: session.accessToken))
+    #expect(try renewed.claims["auth_time"]?.integer == apple.server.whole.clock.seconds)
+    #expect(
+      try await apple.server.ask(.post, "/logout?scope=others", bearer: renewed.accessToken).status == 204)
+  }
+
   @Test("RULES §3.3: a bearer whose session has ended is 401 as well, and signs nobody in")
   func ended() async throws {
     let apple = try await AppleServer()

@@ -69,6 +69,7 @@ struct BrokenAccounts: AccountStore, UserStore, SigningKeyStore, AppleTokenStore
   ) async throws -> AppleEventResult? { throw Down() }
   func finish(_ id: String, _ outcome: AppleEventOutcome, now: Int64) async throws { throw Down() }
   func revoking(teamID: String, subject: String, now: Int64) async throws { throw Down() }
+  func notRevoked(teamID: String, subject: String) async throws { throw Down() }
   func forget(before time: Int64) async throws { throw Down() }
 
   func begin(_ request: DeletionRequest) async throws -> Result<DeletionBeginning, DeletionRefusal> {

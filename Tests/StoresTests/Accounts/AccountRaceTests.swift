@@ -1,8 +1,10 @@
 import Accounts
 import BramleyTesting
 import Encodings
+import Glibc
 import SQL
 import Stores
+import System
 import Testing
 
 /// RULES of accounts among 50 at once: on SQLite two openings of one file, as two processes have, on PostgreSQL
@@ -120,6 +122,33 @@ import Testing
     #expect(refusals.count { $0 == .tooManyIdentities } == 49)
     #expect(try await nodes.fixture.users.user(guest.user.id)?.identities.count == 1)
     #expect(try await nodes.fixture.count("sessions") == 2)
+  }
+
+  @Test(
+    "RULES §4.1: a refresh that waits while a deletion begins, or a ban, sees it",
+    arguments: Backend.allCases,
+    [true, false])
+  func waited(backend: Backend, isBan: Bool) async throws {
+    let fixture = try await AccountFixture(backend)
+    let open = try await fixture.signUp(1)
+    let isLocked = Locked(false)
+    let change = isBan ? "banned_until = \(Int64.max)" : "deleting_since = 1"
+    let lock = backend == .postgreSQL ? " for update" : ""
+    async let changing: Void = fixture.database.write { transaction in
+      try transaction.execute("update users set \(change) where id = $1", [.uuid(open.user.id.octets)])
+      _ = try transaction.first(
+        "select id from sessions where id = $1\(lock)", [.uuid(open.session.id.octets)]
+      ) {
+        $0.bytes(0)
+      }
+      isLocked.withLock { $0 = true }
+      // So long that the refresh is there, most times.
+      usleep(200_000)
+    }
+    while !isLocked.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(2)) }
+    let refusal = try await fixture.refresh(open.session.id, 0).refusal
+    try await changing
+    #expect(refusal == (isBan ? .banned : .deleting))
   }
 
   @Test("RULES §3.7: a ticket opens one session", arguments: Backend.allCases)

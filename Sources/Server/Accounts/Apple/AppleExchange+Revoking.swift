@@ -28,6 +28,9 @@ extension AppleExchange {
       return .revoked
     } catch let refusal as AppleRefusal {
       report(refusal, "apple_consent_not_ended")
+      if refusal != .noAnswer(mayHaveArrived: true) {
+        try await ports.appleEvents.notRevoked(teamID: token.teamID, subject: token.subject)
+      }
       return .failed(refusal)
     } catch let error as CancellationError {
       throw error

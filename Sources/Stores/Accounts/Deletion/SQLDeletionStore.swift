@@ -91,7 +91,9 @@ package struct SQLDeletionStore: DeletionStore, DeletionList {
       let end = transaction.dialect == .postgreSQL ? " for update skip locked" : ""
       while true {
         let id = try transaction.first(
-          "select id from deletions where next_try <= $1 order by next_try, id limit 1\(end)", [.integer(now)]
+          """
+          select id from deletions where next_try <= $1 or next_try > $2 order by next_try, id limit 1\(end)
+          """, [.integer(now), .integer(now.addingReportingOverflow(DeletionRule.longestDelay).partialValue)]
         ) { $0.int64(0) }
         guard let id, let found = try DeletionRows.deletion(id, transaction) else { return nil }
         let returned = try found.waiting.filter { try Self.isBack($0.token, found.user, transaction) }

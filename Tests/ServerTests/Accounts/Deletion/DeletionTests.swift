@@ -215,6 +215,20 @@ import Testing
     #expect(outcomes == ["own_revocation"])
     #expect(try await apple.isLive(back))
   }
+
+  @Test("RULES §2.4: a revocation that Apple refused is none: who withdraws consent after it is signed out")
+  func noEcho() async throws {
+    let apple = try await AppleServer()
+    let session = try await apple.signInWithCode(client: Case.app)
+    await apple.apple.fail(.revoke, with: .status(500))
+    #expect(try await apple.delete(session).status == 503)
+    #expect(try await apple.isLive(session))
+    apple.server.whole.clock.advance(seconds: 60)
+    let told = try await apple.apple.revokeConsent(account: Case.ada, client: Case.app)
+    #expect(try await apple.deliver(told).status == 200)
+    #expect(apple.events("revoked") == 1)
+    #expect(try await !apple.isLive(session))
+  }
 }
 
 extension ClientSession {
