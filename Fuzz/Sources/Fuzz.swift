@@ -29,6 +29,7 @@ let fuzzTargets: [String: @Sendable ([UInt8]) -> Void] = [
   "pictures": fuzzPictures,
   "policy": fuzzPolicy,
   "function": fuzzFunction,
+  "function-answer": fuzzFunctionAnswer,
   "chat-policy": fuzzChatPolicy,
   "chat-stream": fuzzChatStream,
   "jws": fuzzJWS,

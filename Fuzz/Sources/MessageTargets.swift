@@ -72,6 +72,38 @@ func fuzzPictures(_ bytes: [UInt8]) {
   for member in sent.members ?? [] { precondition(known.contains(member.name), "forwards another field") }
 }
 
+/// An answer to a function means the same however the network cuts it, whichever provider gave it.
+///
+/// The first octet chooses the provider and the size of the pieces.
+func fuzzFunctionAnswer(_ bytes: [UInt8]) {
+  let choice = Int(bytes.first ?? 0)
+  let content = Array(bytes.dropFirst())
+  let dialect = FunctionDialects.all[choice % FunctionDialects.all.count]
+  func read(step: Int) -> FunctionAnswer {
+    var (reader, answer) = (dialect.reader(), FunctionAnswer())
+    for start in stride(from: 0, to: content.count, by: step) {
+      for event in reader.read(Array(content[start..<min(start + step, content.count)])) { answer.add(event) }
+    }
+    for event in reader.end() { answer.add(event) }
+    return answer
+  }
+  let (whole, pieces) = (read(step: max(1, content.count)), read(step: choice / 8 % 7 + 1))
+  precondition(whole.hasFailed == pieces.hasFailed, "a cut answer ends otherwise")
+  precondition(whole.hasFailed || whole == pieces, "a cut answer means something else")
+  guard let template = try? FunctionTemplate("Draw.") else { preconditionFailure("a template does not read") }
+  var function = FunctionDefinition(
+    name: "f", provider: dialect.provider, model: "m",
+    prompt: dialect.draws ? .image(template) : .messages(system: nil, [.init(.user, template)]))
+  for form in FunctionDefinition.Form.allCases {
+    function.form = form
+    guard let json = whole.json(function) else { continue }
+    precondition((try? JSONReader.read(json.bytes)) != nil, "an app is told what is no JSON")
+    for image in whole.images {
+      precondition(image.url.hasPrefix("https://") || image.url.hasPrefix("data:image/"), "an odd picture")
+    }
+  }
+}
+
 /// Whatever a user sends to a function stays one text of its own in the request, and a template is read one way.
 ///
 /// The octets up to the first LF are a template, the rest is the input.
