@@ -9,36 +9,7 @@ import Testing
 @testable import Server
 
 @Suite("Requests with an Idempotency-Key")
-struct IdempotencyTests {
-  private static let key = "8e03978e-40d5-43dd-bc93-6894a57f9324"
-  private static let start =
-    #"data: {"type":"message_start","message":{"usage":{"input_tokens":9,"output_tokens":1}}}"# + "\n\n"
-    + #"data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":"apple"}}"#
-    + "\n\n"
-  private static let end =
-    #"data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":12}}"#
-    + "\n\n" + #"data: {"type":"message_stop"}"# + "\n\n"
-
-  private func tapped(
-    _ tap: Tap, sharing other: WholeServer? = nil, patience: Duration = .seconds(30)
-  ) async throws -> WholeServer {
-    try await WholeServer(
-      upstream: { _ in
-        HTTPResponse(
-          status: 200, fields: ["content-type": "text/event-stream"], body: HTTPBody(stream: tap))
-      }, sleep: { try await Task.sleep(for: $0 == Idempotency.patience ? patience : .milliseconds(5)) },
-      sharing: other)
-  }
-
-  private func ask(
-    _ phone: Phone, at server: WholeServer? = nil, _ text: String = "hello", key: String = key,
-    stream: Bool = true
-  ) async throws -> HTTPResponse {
-    var request = Phone.question(text, stream: stream)
-    request.fields["idempotency-key"] = key
-    return try await (server ?? phone.server).send(try await phone.sign(request))
-  }
-
+struct IdempotencyTests: IdempotentAsking {
   @Test("RULES §5.8: a repeat gets the same answer, and costs evidence and burst, not quota")
   func repeated() async throws {
     let server = try await WholeServer()
@@ -101,94 +72,6 @@ struct IdempotencyTests {
     #expect(server.upstreamRequests.values.isEmpty)
   }
 
-  @Test("RULES §5.8: a second request attaches to the running first, and reads from the beginning")
-  func attached() async throws {
-    let tap = Tap()
-    let server = try await tapped(tap)
-    let phone = try await server.phone()
-    tap.give(Self.start)
-    let first = try await ask(phone)
-    let second = try await ask(phone)
-    #expect(second.fields["idempotency-replayed"] == "true")
-    tap.give(Self.end)
-    tap.end()
-    #expect(try await second.text == Self.start + Self.end)
-    #expect(try await first.text == Self.start + Self.end)
-    #expect(server.upstreamRequests.values.count == 1)
-    #expect(try await server.usage().count == 1)
-  }
-
-  @Test("RULES §5.8: with a key a lost client cancels nothing: the answer is there when it comes back")
-  func lost() async throws {
-    let tap = Tap()
-    let server = try await tapped(tap)
-    let phone = try await server.phone()
-    tap.give(Self.start)
-    try await ask(phone).leaveAfterFirstPiece()
-    try await Task.sleep(for: .milliseconds(20))
-    #expect(!tap.isCancelled)
-    tap.give(Self.end)
-    tap.end()
-    await server.background.drain()
-    let rows = try await server.usage()
-    #expect(rows.count == 1 && rows[0].outputTokens == 12 && !rows[0].estimated)
-    #expect(try await ask(phone).text == Self.start + Self.end)
-    #expect(server.upstreamRequests.values.count == 1)
-  }
-
-  @Test("RULES §5.8: without a key a lost client cancels")
-  func withoutKey() async throws {
-    let tap = Tap()
-    let server = try await tapped(tap)
-    let phone = try await server.phone()
-    tap.give(Self.start)
-    try await phone.ask(stream: true).leaveAfterFirstPiece()
-    #expect(try await server.usage().first?.estimated == true)
-    #expect(tap.isCancelled)
-  }
-
-  @Test("RULES §5.8: what nobody waits for is given up in time, booked, and incomplete for a repeat")
-  func abandoned() async throws {
-    let tap = Tap()
-    let server = try await tapped(tap, patience: .milliseconds(30))
-    let phone = try await server.phone()
-    tap.give(Self.start)
-    try await ask(phone).leaveAfterFirstPiece()
-    let rows = try await server.usage()
-    #expect(tap.isCancelled && rows.count == 1 && rows[0].estimated && rows[0].cost > 0)
-    #expect(try await Outcome(ask(phone)) == Outcome(422, "idempotency_incomplete"))
-    #expect(server.upstreamRequests.values.count == 1)
-  }
-
-  @Test("RULES §5.8: an answer above 1 MiB passes whole to whoever reads it, and is not kept")
-  func long() async throws {
-    let tap = Tap()
-    let server = try await tapped(tap)
-    let phone = try await server.phone()
-    tap.give(Self.start)
-    let piece = ": " + String(repeating: "x", count: 99_998) + "\n\n"
-    for _ in 0..<25 { tap.give(piece) }
-    tap.give(Self.end)
-    tap.end()
-    let response = try await ask(phone)
-    #expect(try await response.text.utf8.count == Self.start.utf8.count + 25 * 100_002 + Self.end.utf8.count)
-    await server.background.drain()
-    #expect(try await server.usage().first?.estimated == false)
-    #expect(try await Outcome(ask(phone)) == Outcome(422, "idempotency_incomplete"))
-  }
-
-  @Test("RULES §5.8: a long answer that nobody reads is given up at 1 MiB")
-  func longAlone() async throws {
-    let tap = Tap()
-    let server = try await tapped(tap)
-    let phone = try await server.phone()
-    tap.give(Self.start)
-    try await ask(phone).leaveAfterFirstPiece()
-    for _ in 0..<12 { tap.give(": " + String(repeating: "x", count: 99_998) + "\n\n") }
-    #expect(try await server.usage().count == 1)
-    #expect(tap.isCancelled)
-  }
-
   @Test("what cost nothing is a new request when it comes again")
   func unbilled() async throws {
     let isDown = Atomic<Bool>(true)
@@ -215,59 +98,6 @@ struct IdempotencyTests {
     server.clock.advance(seconds: 86_400)
     let next = try await ask(phone)
     #expect(next.status == 200 && next.fields["idempotency-replayed"] == nil)
-  }
-
-  @Test("RULES §5.8: 20 repeats at once are one call of the provider")
-  func race() async throws {
-    let tap = Tap()
-    let server = try await tapped(tap)
-    let phone = try await server.phone()
-    let answers = try await withThrowingTaskGroup(of: String.self) { group in
-      for _ in 0..<20 { group.addTask { try await ask(phone).text } }
-      tap.give(Self.start)
-      try await Task.sleep(for: .milliseconds(50))
-      tap.give(Self.end)
-      tap.end()
-      return try await group.reduce(into: [String]()) { $0.append($1) }
-    }
-    #expect(answers == Array(repeating: Self.start + Self.end, count: 20))
-    #expect(server.upstreamRequests.values.count == 1)
-    #expect(try await server.remaining(phone, "daily") == 99)
-  }
-
-  @Test("RULES §5.8: a repeat at another node waits for the first, and gets its answer")
-  func nodes() async throws {
-    let tap = Tap()
-    let one = try await tapped(tap)
-    let two = try await tapped(tap, sharing: one)
-    let phone = try await one.phone()
-    tap.give(Self.start)
-    let first = try await ask(phone)
-    async let second = ask(phone, at: two)
-    try await Task.sleep(for: .milliseconds(30))
-    tap.give(Self.end)
-    tap.end()
-    #expect(try await first.text == Self.start + Self.end)
-    let repeated = try await second
-    #expect(repeated.fields["idempotency-replayed"] == "true")
-    #expect(try await repeated.text == Self.start + Self.end)
-    #expect(two.upstreamRequests.values.isEmpty)
-  }
-
-  @Test("RULES §5.8: a node that died amid a call leaves 422, and no second charge")
-  func killed() async throws {
-    let tap = Tap()
-    let one = try await tapped(tap)
-    let two = try await tapped(tap, sharing: one)
-    let phone = try await one.phone()
-    tap.give(Self.start)
-    _ = try await ask(phone)
-    // The other node hears nothing of it any more, and no lease is renewed.
-    one.clock.advance(milliseconds: Idempotency.lease)
-    #expect(try await Outcome(ask(phone, at: two)) == Outcome(422, "idempotency_incomplete"))
-    #expect(two.upstreamRequests.values.isEmpty)
-    tap.end()
-    await one.background.drain()
   }
 
   @Test("the database holds no octet of an answer that is kept, nor of its key")
