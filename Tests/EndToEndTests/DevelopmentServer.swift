@@ -10,7 +10,11 @@ final class DevelopmentServer {
   private let port: Int
 
   /// Starts it, and waits until it serves. `after` is one that ended: its folder and its port are used again.
-  init(daily: Int = 20, data: String? = nil, after last: DevelopmentServer? = nil) async throws {
+  ///
+  /// - Parameter more: further arguments.
+  init(
+    daily: Int = 20, data: String? = nil, more: [String] = [], after last: DevelopmentServer? = nil
+  ) async throws {
     folder = try last?.folder ?? Folder()
     let data = data ?? folder.path("data")
     var tries = 0
@@ -20,8 +24,7 @@ final class DevelopmentServer {
       // Below the ports that the system hands out; another program's port is another try.
       let port = last?.port ?? Int.random(in: 20_000...32_000)
       let candidate = try Program(
-        ["dev", "--listen", "127.0.0.1:\(port)", "--data", data, "--daily", "\(daily)"],
-        in: folder)
+        ["dev", "--listen", "127.0.0.1:\(port)", "--data", data, "--daily", "\(daily)"] + more, in: folder)
       try await waitUntil("the tour") {
         candidate.text.contains("Control-C ends it") || !candidate.isRunning
       }
