@@ -6,6 +6,8 @@ package import SQL
 package struct SQLAppleTokenStore: AppleTokenStore {
   /// How long what expired is kept: another node's clock, and Apple's, may be behind. Milliseconds.
   private static let margin: Int64 = 180_000
+  /// Rows that are forgotten in one transaction.
+  private static let piece: Int64 = 1_000
 
   private let database: Database
 
@@ -29,11 +31,20 @@ package struct SQLAppleTokenStore: AppleTokenStore {
   }
 
   package func sweep(now: Int64) async throws {
-    let tables = ["apple_challenges", "used_identity_tokens", "switch_tickets", "web_flows"]
-    for table in tables {
-      try await database.accountStep { transaction in
-        try transaction.execute(
-          "delete from \(table) where expires_at <= $1", [.integer(now - Self.margin)])
+    let tables = [
+      ("apple_challenges", "hash"), ("used_identity_tokens", "hash"), ("switch_tickets", "hash"),
+      ("web_flows", "id"),
+    ]
+    for (table, key) in tables {
+      // In pieces: after a standstill a day's rows are due at once, and nobody is to wait for all of them.
+      while true {
+        try Task.checkCancellation()
+        let gone = try await database.accountStep { transaction in
+          try transaction.execute(
+            "delete from \(table) where \(key) in (select \(key) from \(table) where expires_at <= $1 limit $2)",
+            [.integer(now - Self.margin), .integer(Self.piece)])
+        }
+        if gone < Self.piece { break }
       }
     }
   }

@@ -136,6 +136,14 @@ import Testing
     #expect(try await counts() == [0, 0, 2])
     try await fixture.tokens.sweep(now: now + 86_398_000)
     #expect(try await counts() == [0, 0, 2])
+    // More than one piece of them.
+    try await fixture.database.write { transaction in
+      for number in 0..<2_100 {
+        try transaction.enqueue(
+          "insert into apple_challenges (hash, purpose, expires_at) values ($1, 'sign_in', $2)",
+          [.blob(Fixture.hash(number)), .integer(now)])
+      }
+    }
     try await fixture.tokens.sweep(now: now + 86_398_000 + 180_000)
     #expect(try await counts() == [0, 0, 0])
   }
