@@ -52,6 +52,24 @@ import Testing
     _ = try await ClientSession(apple.grant(body, bearer: "sb_publishable_x"))
   }
 
+  @Test("Apple may be named by any issuer that is accepted, and by no other")
+  func issuers() async throws {
+    let apple = try await AppleServer()
+    for (issuer, isAccepted) in [
+      ("https://appleid.apple.com", true), ("https://account.apple.com", true),
+      ("https://accounts.google.com", false),
+    ] {
+      let sheet = try await apple.sheet()
+      let body: JSONValue = [
+        "issuer": .string(issuer), "client_id": "anything", "nonce": .string(sheet.raw),
+        "id_token": .string(sheet.granted.identityToken),
+      ]
+      let answer = try await apple.grant(body.text)
+      #expect(answer.status == (isAccepted ? 200 : 400), "\(issuer)")
+      if !isAccepted { #expect(try await Outcome(answer) == Outcome(400, "provider_disabled")) }
+    }
+  }
+
   @Test("what is wrong is told in OAuth's form with a code, and always with 400")
   func refusals() async throws {
     let apple = try await AppleServer()

@@ -12,7 +12,7 @@ struct IdentityTokenGrant: Sendable {
 
   func respond(to request: HTTPRequest, _ exchange: inout Exchange) async throws -> HTTPResponse {
     let body = try await AccountBody(of: request)
-    let asked = try IdentityTokenRequest(body)
+    let asked = try IdentityTokenRequest(body, issuers: service.auth.apple?.issuers ?? [])
     guard let apple = service.apple else {
       throw Failure.providerDisabled(AppleIDService.issuer)
     }
@@ -74,7 +74,8 @@ struct IdentityTokenRequest: Sendable {
   let fullName: AppleFullName?
   let purpose: Accounts.ChallengePurpose
 
-  init(_ body: AccountBody) throws(Failure) {
+  /// - Parameter issuers: those by which Apple may be named in the place of `provider`.
+  init(_ body: AccountBody, issuers: [String]) throws(Failure) {
     guard let token = try body.text("id_token") else {
       throw .oauth(.validationFailed, "id_token required")
     }
@@ -88,7 +89,7 @@ struct IdentityTokenRequest: Sendable {
     if let provider, provider != "apple" {
       throw .validation("Custom OIDC provider \"\(String(provider.prefix(64)))\" not allowed")
     }
-    if provider == nil, let issuer, issuer != AppleIDService.issuer {
+    if provider == nil, let issuer, issuer != AppleIDService.issuer, !issuers.contains(issuer) {
       throw .providerDisabled(String(issuer.prefix(128)))
     }
     nonce = try body.text("nonce")
