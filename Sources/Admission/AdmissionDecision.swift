@@ -19,12 +19,18 @@ package struct Admitted: Sendable, Equatable {
   package var remaining: [Remaining]
   /// The counter came later than a higher one (a metric).
   package var outOfOrder: Bool
+  /// The places of the request's choices that may be asked, in their order; the others are closed, or their
+  /// provider's own limits are used up.
+  package var choices: [Int]
 
-  package init(keyID: [UInt8]?, userID: String?, remaining: [Remaining], outOfOrder: Bool = false) {
+  package init(
+    keyID: [UInt8]?, userID: String?, remaining: [Remaining], outOfOrder: Bool = false, choices: [Int] = []
+  ) {
     self.keyID = keyID
     self.userID = userID
     self.remaining = remaining
     self.outOfOrder = outOfOrder
+    self.choices = choices
   }
 }
 
@@ -98,15 +104,20 @@ package struct Settlement: Sendable, Equatable {
   package var usage: UsageRecord?
   /// The model that is closed by the same step, also where the reservation was ended before.
   package var closure: ModelClosure?
+  /// Limits that turned out not to be of this call, because they count another provider's calls: what they hold is
+  /// released and what they counted is taken back, whatever the outcome (RULES §5.6).
+  package var spared: Set<String>
 
   package init(
-    id: [UInt8], outcome: Outcome, now: Int64, usage: UsageRecord? = nil, closure: ModelClosure? = nil
+    id: [UInt8], outcome: Outcome, now: Int64, usage: UsageRecord? = nil, closure: ModelClosure? = nil,
+    sparing spared: Set<String> = []
   ) {
     self.id = id
     self.outcome = outcome
     self.now = now
     self.usage = usage
     self.closure = closure
+    self.spared = spared
   }
 }
 

@@ -34,13 +34,16 @@ package struct AdmissionRequest: Sendable, Equatable {
   package var address: String
   /// The provider's model that is called; nil for a request that calls none.
   package var model: ProviderModel?
-  /// The user whose access token came with an assertion: the key's from now on. Nil changes nothing.
+  /// The models of which any may answer, in the order in which they are asked; then `model` is nil.
+  package var choices: [CallChoice] = []
+  /// The user whose access token came with an assertion: the key's from now on. Nil changes nothing. Without evidence
+  /// it is who the request is of.
   package var user: KeyUser?
 
   package init(
     id: [UInt8], evidence: Evidence, expectation: KeyExpectation, counterWindow: Int = 128, now: Int64,
     charges: [Charge], lease: Int64?, address: String, model: ProviderModel? = nil,
-    user: KeyUser? = nil
+    choices: [CallChoice] = [], user: KeyUser? = nil
   ) {
     self.id = id
     self.evidence = evidence
@@ -51,6 +54,7 @@ package struct AdmissionRequest: Sendable, Equatable {
     self.lease = lease
     self.address = address
     self.model = model
+    self.choices = choices
     self.user = user
   }
 }
@@ -72,7 +76,12 @@ package struct KeyUser: Sendable, Equatable {
 
 extension AdmissionRequest {
   /// Every charge whose row may be asked for.
-  package var possibleCharges: [Charge] { charges + (user?.changes ?? []) }
+  package var possibleCharges: [Charge] {
+    choices.reduce(charges + (user?.changes ?? [])) { $0 + $1.charges }
+  }
+
+  /// Whether a closed model matters to it.
+  package var callsModel: Bool { model != nil || !choices.isEmpty }
 }
 
 /// A challenge that is consumed by a row: its random part and when it expires, seconds since 1970.

@@ -15,18 +15,22 @@ package enum AdmissionRule {
     if case .refused(let until) = changes { return .refused(.tooManyUsers(until: until)) }
     var sheet = try ChargeSheet(request, bearer, in: book)
     if let refusal = try sheet.judge(now: request.now, in: book) { return .refused(refusal) }
-    try sheet.write(to: book)
+    let choices = try OpenChoices(request, bearer, in: book)
+    if choices.places.isEmpty, let refusal = choices.refusal { return .refused(refusal) }
+    let sheets = [sheet] + choices.sheets
+    for sheet in sheets { try sheet.write(to: book) }
     try changes?.write(to: book)
     if bearer.isChanged, let device = bearer.device { try book.keep(device) }
-    let reserved = sheet.reserved
+    let reserved = sheets.flatMap(\.reserved)
     if let lease = request.lease ?? defaultLease(reserved) {
       let until = book.leaseTime(now: request.now).saturatingAdd(lease)
       try book.keep(Reservation(id: request.id, device: bearer.device?.id, lease: until, lines: reserved))
     }
     return .admitted(
       Admitted(
-        keyID: bearer.device?.keyID, userID: bearer.device?.userID, remaining: sheet.remaining(),
-        outOfOrder: bearer.outOfOrder))
+        keyID: bearer.device?.keyID, userID: bearer.userID,
+        remaining: sheets.flatMap { $0.remaining() }, outOfOrder: bearer.outOfOrder,
+        choices: choices.places))
   }
 
   /// What is left of each window for a key, counts and money, without counting.

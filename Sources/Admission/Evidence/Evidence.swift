@@ -4,13 +4,18 @@ import AppAttest
 package struct Bearer {
   package var device: DeviceState?
   package var debugToken: DebugTokenState?
+  /// Who has signed in where no device shows itself.
+  package var user: KeyUser?
   var outOfOrder = false
   /// Whether the key's row is to be kept: it has another user or person.
   var isChanged = false
 
-  package init(device: DeviceState? = nil, debugToken: DebugTokenState? = nil) {
+  package init(
+    device: DeviceState? = nil, debugToken: DebugTokenState? = nil, user: KeyUser? = nil
+  ) {
     self.device = device
     self.debugToken = debugToken
+    self.user = user
   }
 
   /// Makes `user` the key's; whether that is a change.
@@ -28,6 +33,9 @@ package struct Bearer {
     self.outOfOrder = outOfOrder
   }
 
+  /// The device's user, or who has signed in without one.
+  var userID: String? { device == nil ? user?.id : device?.userID }
+
   /// Whose row a charge counts in; nil where it does not apply to the request.
   package func subject(of charge: Charge) -> LineSubject? {
     if let newcomers = charge.newcomers {
@@ -43,8 +51,8 @@ package struct Bearer {
     case .key:
       if let device { return .device(device.id) }
       return debugToken.map { .named(.debugToken, $0.name) }
-    case .user: return device?.userID.map { .named(.user, $0) }
-    case .person: return device?.person.map { .named(.person, $0) }
+    case .user: return userID.map { .named(.user, $0) }
+    case .person: return (device == nil ? user?.person : device?.person).map { .named(.person, $0) }
     case .app: return device.map { .named(.app, $0.appID) }
     case .line(let subject): return subject
     case .address(let address): return .named(.address, address)
@@ -63,7 +71,7 @@ enum Evidence {
   static func judge(_ request: AdmissionRequest, in book: some AdmissionBook) throws -> Verdict {
     switch request.evidence {
     case .none:
-      return .holds(Bearer())
+      return .holds(Bearer(user: request.user))
     case .assertion(let keyID, let counter, let challenge):
       return try assertion(request, keyID, counter, challenge, in: book)
     case .session(let hash, let route):

@@ -7,27 +7,41 @@ package enum Settling {
 
   /// Changes the rows that the reservation names, and only those. Pure but for the book.
   ///
-  /// - Parameter now: milliseconds since 1970.
+  /// - Parameters:
+  ///   - spared: limits that do not concern the call after all.
+  ///   - now: milliseconds since 1970.
   package static func settle(
-    _ reservation: Reservation, as outcome: Settlement.Outcome, now: Int64, in book: some AdmissionBook
+    _ reservation: Reservation, as outcome: Settlement.Outcome, sparing spared: Set<String> = [], now: Int64,
+    in book: some AdmissionBook
   ) throws {
     var givesBack = false
     if case .released(giveBackCount: true) = outcome { givesBack = try mayGiveBack(reservation, in: book) }
     for reserved in reservation.lines {
       var line = book.line(at: reserved.slot)
+      let isSpared = try Self.isSpared(reserved, spared, in: book)
       switch reserved.kind {
       case .inFlight:
+        line.held = max(line.held.saturatingSubtract(reserved.amount), 0)
+      case .money where isSpared, .tokens where isSpared, .images where isSpared:
         line.held = max(line.held.saturatingSubtract(reserved.amount), 0)
       case .money, .tokens, .images:
         line.held = max(line.held.saturatingSubtract(reserved.amount), 0)
         line.used = line.used.saturatingAdd(max(actual(reserved.kind, outcome), 0))
         try alarm(reserved, &line, now: now, in: book)
       case .count:
-        guard givesBack, Self.isGivenBack(line) else { continue }
+        guard isSpared || (givesBack && Self.isGivenBack(line)) else { continue }
         line.used = max(line.used.saturatingSubtract(reserved.amount), 0)
       }
       book.keep(line)
     }
+  }
+
+  /// Whether the line is of one of those limits: a row's name is the limit's, and after a colon its unit.
+  private static func isSpared(
+    _ reserved: ReservedLine, _ spared: Set<String>, in book: some AdmissionBook
+  ) throws -> Bool {
+    guard !spared.isEmpty, reserved.kind != .inFlight else { return false }
+    return spared.contains(String(try book.owner(ofLineAt: reserved.slot).rule.prefix { $0 != ":" }))
   }
 
   private static func alarm(

@@ -59,7 +59,7 @@ struct AnthropicMessageRequest {
     }
     for tool in body["tools"]?.elements ?? [] { tokens += 10 + (tool.range.count + 3) / 4 }
     turns = (messages.count + 1) / 2
-    (simulation, prompt) = try Simulation.read(lastUser)
+    (simulation, prompt) = try Simulation.read(lastUser, by: .anthropic)
     let asked = body["thinking"]?["type"]?.string.map { $0 != "disabled" } ?? false
     thinks = simulation.thinking || asked
     let firstTool = body["tools"]?.elements?.first?["name"]?.string

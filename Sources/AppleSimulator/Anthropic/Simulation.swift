@@ -25,8 +25,17 @@ struct Simulation: Sendable {
   var units: Int?
   var lost = false
 
-  /// The instructions of a prompt, and the prompt without them.
-  static func read(_ prompt: String) throws(AnthropicFailure) -> (Simulation, rest: String) {
+  /// The simulated providers, as an instruction names one to be for it alone: `error 529 at anthropic`.
+  enum Provider: String, CaseIterable {
+    case anthropic
+    case openai
+    case fal
+  }
+
+  /// The instructions of a prompt to that provider, and the prompt without any.
+  static func read(_ prompt: String, by provider: Provider) throws(AnthropicFailure) -> (
+    Simulation, rest: String
+  ) {
     var simulation = Simulation()
     var rest = ""
     var remaining = Substring(prompt)
@@ -37,11 +46,11 @@ struct Simulation: Sendable {
       guard let end = remaining.firstIndex(of: "]") else {
         throw .invalid("the simulation instruction is not closed")
       }
-      let text = remaining[..<end]
+      let (text, addressee) = addressee(of: remaining[..<end])
       guard let instruction = SimulationInstruction(text) else {
         throw .invalid("unknown simulation instruction:\(text.prefix(80))")
       }
-      simulation.apply(instruction)
+      if addressee ?? provider == provider { simulation.apply(instruction) }
       remaining = remaining[remaining.index(after: end)...]
     }
     rest += remaining
@@ -73,6 +82,15 @@ struct Simulation: Sendable {
     case .units(let count): units = count * 1_000_000
     case .lost: lost = true
     }
+  }
+
+  /// An instruction without the provider that it is for, nil for each.
+  private static func addressee(of text: Substring) -> (Substring, Provider?) {
+    for provider in Provider.allCases {
+      let ending = " at \(provider.rawValue)"
+      if text.hasSuffix(ending) { return (text.dropLast(ending.count), provider) }
+    }
+    return (text, nil)
   }
 
   private static func firstRange(of needle: String, in text: Substring) -> Range<Substring.Index>? {

@@ -1,6 +1,7 @@
 /// An instruction in the prompt, `[simulate: NAME ARGUMENTS]`, that changes how a simulated provider behaves.
 /// Several may stand in one prompt, each in brackets of its own; they are not repeated in the answer. One that
-/// is not known is answered with 400, so that a misspelt one is noticed.
+/// is not known is answered with 400, so that a misspelt one is noticed. With ` at anthropic`, ` at openai` or ` at fal`
+/// behind it, an instruction is for that provider alone: `[simulate: error 529 at anthropic]`.
 ///
 /// | instruction | what happens |
 /// |---|---|

@@ -25,7 +25,7 @@ struct SimulatedPicture: Sendable {
       throw .input("prompt", "field required", type: "value_error.missing")
     }
     do {
-      (simulation, prompt) = try Simulation.read(text)
+      (simulation, prompt) = try Simulation.read(text, by: .fal)
     } catch {
       throw .input("prompt", error.message)
     }

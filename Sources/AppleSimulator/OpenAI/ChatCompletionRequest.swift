@@ -81,7 +81,7 @@ struct ChatCompletionRequest {
     turns =
       (messages.filter { $0["role"]?.string != "system" && $0["role"]?.string != "developer" }.count + 1) / 2
     do {
-      (simulation, prompt) = try Simulation.read(lastUser)
+      (simulation, prompt) = try Simulation.read(lastUser, by: .openai)
     } catch {
       throw OpenAIFailure(error.message)
     }

@@ -45,11 +45,26 @@ package struct FunctionDefinition: Sendable, Equatable {
     case store
   }
 
+  /// A model that is asked where those before it fail.
+  package struct Fallback: Sendable, Equatable {
+    /// The provider's name.
+    package var provider: String
+    /// The model by the provider's name for it.
+    package var model: String
+
+    package init(provider: String, model: String) {
+      self.provider = provider
+      self.model = model
+    }
+  }
+
   package var name: String
   /// The provider's name.
   package var provider: String
   /// The model by the provider's name for it.
   package var model: String
+  /// Who is asked next where that one fails, in this order.
+  package var fallbacks: [Fallback] = []
   package var prompt: Prompt
   package var fields: [FunctionField]
   package var form = Form.text
@@ -73,6 +88,17 @@ package struct FunctionDefinition: Sendable, Equatable {
     self.fields = fields
   }
 
+  /// The function by each model that may answer, in the order in which they are asked.
+  package var chain: [FunctionDefinition] {
+    [self]
+      + fallbacks.map { fallback in
+        var next = self
+        next.provider = fallback.provider
+        next.model = fallback.model
+        return next
+      }
+  }
+
   /// The templates of the prompt.
   package var templates: [FunctionTemplate] {
     switch prompt {
@@ -83,7 +109,8 @@ package struct FunctionDefinition: Sendable, Equatable {
 
   package static func == (left: FunctionDefinition, right: FunctionDefinition) -> Bool {
     left.name == right.name && left.provider == right.provider && left.model == right.model
-      && left.prompt == right.prompt && left.fields == right.fields && left.form == right.form
+      && left.fallbacks == right.fallbacks && left.prompt == right.prompt && left.fields == right.fields
+      && left.form == right.form
       && left.result == right.result && left.outputLimit == right.outputLimit && left.cache == right.cache
       && left.temperature == right.temperature
       && JSONValue.object(left.parameters.map { ($0.name, $0.value) })

@@ -12,6 +12,14 @@ package struct CallAmounts: Sendable, Equatable {
     self.images = images
   }
 
+  /// The most that any of these can come to, unit by unit.
+  package static func most(_ all: [CallAmounts]) -> CallAmounts {
+    all.reduce(CallAmounts()) {
+      CallAmounts(
+        cost: max($0.cost, $1.cost), tokens: max($0.tokens, $1.tokens), images: max($0.images, $1.images))
+    }
+  }
+
   /// How much a rule of that unit counts; a request is one request.
   package func amount(_ unit: QuotaUnit) -> Int64 {
     switch unit {

@@ -33,13 +33,13 @@ final class Admitter: Sendable {
   ///   body that was sent slowly would be a clock that steps back, which the burst forgives (RULES §5.6).
   func request(
     _ verified: VerifiedEvidence, _ exchange: Exchange, now: Int64, charges: [Charge], lease: Int64?,
-    model: ProviderModel? = nil, user: KeyUser? = nil
+    model: ProviderModel? = nil, choices: [CallChoice] = [], user: KeyUser? = nil
   ) -> AdmissionRequest {
     AdmissionRequest(
       id: exchange.id, evidence: verified.evidence, expectation: expectation,
       counterWindow: environment.configuration.attest.counterWindow, now: now,
       charges: charges,
-      lease: lease, address: exchange.address, model: model, user: user)
+      lease: lease, address: exchange.address, model: model, choices: choices, user: user)
   }
 
   /// Admits, or throws a ``Failure``. Whatever the database cannot decide is refused: the provider is never
@@ -50,8 +50,13 @@ final class Admitter: Sendable {
   ) async throws -> Admitted {
     let now = environment.now()
     let charges = plan.charges(kind, evidence: verified.evidence, address: exchange.address, now: now)
+    var choices: [CallChoice] = []
+    if case .chain(let calls) = kind {
+      choices = plan.choices(calls, evidence: verified.evidence, address: exchange.address, now: now)
+    }
     let request = request(
-      verified, exchange, now: now, charges: charges, lease: lease, model: model, user: user)
+      verified, exchange, now: now, charges: charges, lease: lease, model: model, choices: choices, user: user
+    )
     return try await judged(verified, &exchange) {
       do {
         return try await environment.ledger.admit(request)

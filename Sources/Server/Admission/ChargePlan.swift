@@ -8,6 +8,9 @@ final class ChargePlan: Sendable {
   enum Kind: Sendable, Equatable {
     /// A call that is paid for: everything, with the most that it can come to held.
     case paid(PaidCall)
+    /// A call that any of several models may answer: what counts whoever answers, at the most that one of them can
+    /// come to (RULES §5.6). What counts one provider alone is in ``ChargePlan/choices(_:evidence:address:now:)``.
+    case chain([PaidCall])
     /// A call that costs nothing at the provider: in flight and burst (RULES §5.4).
     case free
     /// A look at a call that a provider's queue has: a burst of its own, since it is repeated until the call ends.
@@ -77,18 +80,30 @@ final class ChargePlan: Sendable {
         subject: $0.subject, rule: Self.inFlightRule, amount: 1,
         limit: .inFlight(configuration.inFlight * $0.factor))
     }
-    guard case .paid(let call) = kind else { return inFlight + burst }
-    let counted = windows(
-      rules.filter { $0.counts(function: call.function, provider: call.provider) }, bound: call.bound,
-      evidence, address, now: now)
-    let newcomer = newcomer(call.bound, QuotaPeriod.day(zone).window(at: now), now: now)
-    return inFlight + burst + counted + newcomer
+    let counting: [Configuration.QuotaRule]
+    let bound: CallAmounts
+    switch kind {
+    case .paid(let call):
+      counting = rules.filter { $0.counts(function: call.function, provider: call.provider) }
+      bound = call.bound
+    case .chain(let calls):
+      counting = rules.filter { rule in
+        rule.provider == nil && calls.contains { rule.counts(function: $0.function, provider: $0.provider) }
+      }
+      bound = CallAmounts.most(calls.map(\.bound))
+    case .free, .look, .refused: return inFlight + burst
+    }
+    let day = QuotaPeriod.day(zone).window(at: now)
+    return inFlight + burst + debug(evidence, day)
+      + windows(counting, bound: bound, evidence, address, now: now)
+      + newcomer(bound, day, now: now)
   }
 
   /// The lines that tell what is left: every rule in a unit that the caller is told of, counting nothing.
   func standings(evidence: AdmissionRequest.Evidence, address: String, now: Int64) -> [Charge] {
-    windows(
-      rules.filter { toldRules.contains($0.name) }, bound: CallAmounts(), evidence, address, now: now)
+    debug(evidence, QuotaPeriod.day(zone).window(at: now))
+      + windows(
+        rules.filter { toldRules.contains($0.name) }, bound: CallAmounts(), evidence, address, now: now)
       + newcomer(CallAmounts(), QuotaPeriod.day(zone).window(at: now), now: now).filter {
         toldRules.contains($0.rule)
       }
@@ -112,7 +127,17 @@ final class ChargePlan: Sendable {
     }
   }
 
-  private func windows(
+  /// What a debug token may do in a day.
+  private func debug(_ evidence: AdmissionRequest.Evidence, _ day: Window) -> [Charge] {
+    guard case .debugToken = evidence else { return [] }
+    return [
+      Charge(
+        subject: .key, rule: Self.debugRule, amount: 1,
+        limit: .window(day, limit: configuration.debugTokens.daily, unit: .requests))
+    ]
+  }
+
+  func windows(
     _ rules: [Configuration.QuotaRule], bound: CallAmounts, _ evidence: AdmissionRequest.Evidence,
     _ address: String, now: Int64
   ) -> [Charge] {
@@ -124,12 +149,6 @@ final class ChargePlan: Sendable {
       return window
     }
     var charges: [Charge] = []
-    if case .debugToken = evidence {
-      charges.append(
-        Charge(
-          subject: .key, rule: Self.debugRule, amount: 1,
-          limit: .window(window(.day), limit: configuration.debugTokens.daily, unit: .requests)))
-    }
     for rule in rules {
       for (index, holder) in holders(rule.subject, evidence, address).enumerated() {
         charges.append(
@@ -171,10 +190,11 @@ final class ChargePlan: Sendable {
     switch (scope, evidence) {
     case (.everyone, _): [Holder(subject: .everyone, factor: 1)]
     case (.address, _): holders(address)
-    case (_, .none): []
+    case (.key, .none), (.app, .none): []
     case (.key, _): [Holder(subject: .key, factor: 1)]
     // A debug token is of no app and has no user.
     case (.user, .debugToken), (.app, .debugToken): []
+    // Without proof too, where somebody has signed in.
     case (.user, _): [Holder(subject: .user, factor: 1), Holder(subject: .person, factor: 1)]
     case (.app, _): [Holder(subject: .app, factor: 1)]
     }

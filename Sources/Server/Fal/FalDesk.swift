@@ -72,7 +72,7 @@ struct FalDesk: Sendable {
       keyID: nil, userID: call.userID.flatMap { $0.isEmpty ? nil : $0 }, route: call.route,
       provider: call.provider, model: call.model,
       status: status, cost: settlement.cost, estimated: settlement.estimated, startedAt: call.submittedAt,
-      duration: max(0, now - call.submittedAt))
+      duration: max(0, now - call.submittedAt), images: settlement.images, units: settlement.units)
     let isAbove = settlement.cost > call.reserve
     let closure = ModelClosure(
       model: ProviderModel(provider: call.provider, name: call.model), closedAt: now, cost: settlement.cost,
@@ -87,7 +87,7 @@ struct FalDesk: Sendable {
       Settlement(
         id: call.reservation, outcome: outcome, now: now, usage: record, closure: isAbove ? closure : nil))
     if settled {
-      metrics.microDollars.add(Int(clamping: settlement.cost / 1_000_000))
+      metrics.settled(settlement.cost, provider: call.provider)
       metrics.queuedCalls[Self.outcome(settlement)].add()
       if isAbove {
         alarm(
@@ -130,8 +130,22 @@ struct FalDesk: Sendable {
     }
   }
 
+  /// Has the hold last as long as the call may be waited for.
+  func hold(_ call: QueuedCall) async {
+    let now = environment.now()
+    let left = QueuedCall.lease - max(0, now - call.submittedAt)
+    do {
+      _ = try await environment.ledger.renew(call.reservation, for: left, now: now)
+    } catch {
+      log.error(
+        "queued_call_not_held", [("call", .string(Self.name(call))), ("error", .string("\(error)"))])
+    }
+  }
+
   private func lookAgain(at call: QueuedCall, unclear: Bool) async throws {
     let now = environment.now()
+    // Whoever took it may have died before the hold was the queue's.
+    if now - call.submittedAt >= 60_000 { await hold(call) }
     var pause = call.pause(at: now)
     if unclear { pause = max(pause, min(60_000, 2_000 << min(call.attempts, 5))) }
     try await store.look(at: call.id, again: now + pause, unclear: unclear)

@@ -11,8 +11,9 @@ struct FunctionRoute: Endpoint {
   let path: String
   let errors = ErrorStyle.function
   let function: Configuration.Function
-  let dialect: any FunctionDialect
-  let target: ProviderTarget
+  /// Who may answer, in the order in which they are asked.
+  let links: [FunctionLink]
+  private let first: FunctionLink
   let gate: ProviderGate
   let idempotency: Idempotency
   /// Keeps what the function makes; nil where the app gets it.
@@ -26,14 +27,13 @@ struct FunctionRoute: Endpoint {
     targets: [String: ProviderTarget]
   ) {
     let definition = function.definition
-    guard let configured = configuration.providers.first(where: { $0.name == definition.provider }),
-      let shared = targets[definition.provider], let dialect = FunctionDialects.of(definition.provider),
-      let target = ProviderTarget(configured.pinned(to: definition), health: shared.health)
-    else { return nil }
+    links = definition.chain.compactMap {
+      FunctionLink($0, configuration: configuration, targets: targets)
+    }
+    guard let first = links.first, links.count == definition.chain.count else { return nil }
+    self.first = first
     path = function.path
     self.function = function
-    self.dialect = dialect
-    self.target = target
     self.gate = gate
     self.idempotency = idempotency
     keeper = definition.result == .store ? ObjectKeeper(definition, gate) : nil
@@ -74,40 +74,32 @@ struct FunctionRoute: Endpoint {
   private func admit(
     _ caller: Caller, now: Int64, storingFor owner: UUID? = nil, _ exchange: inout Exchange
   ) async throws -> AdmittedWork {
+    let chain = CallChain(
+      first: first.call(caller.body, now: now),
+      fallbacks: links.dropFirst().map { $0.call(caller.body, now: now) })
     let admitted = try await gate.admit(
-      caller, to: target, route: path, function: function.definition.name, &exchange
-    ) {
-      pseudonym throws(ProviderRefusal) in
-      try prepare(caller.body, pseudonym: pseudonym, now: now)
-    }
-    let running = ProviderCall(
-      admitted.call, target: target, context: admitted.context, errors: errors,
-      holdsSettlement: owner != nil)
-    let answer = FunctionResponse(function: function.definition, reader: dialect.reader())
+      caller, along: chain, route: path, function: function.definition.name, &exchange)
+    let running = ProviderCall(admitted, errors: errors, holdsSettlement: owner != nil)
     if let owner, let keeper {
       let call = ObjectKeeper.Making(id: exchange.id, owner: owner, origin: exchange.claim)
       return AdmittedWork(call: running) {
         let response = try await running.start()
-        return response.status < 400
-          ? try await keeper.answer(answer, to: response, of: running, for: call) : response
+        guard response.status < 400 else { return response }
+        return try await keeper.answer(await answer(of: running), to: response, of: running, for: call)
       }
     }
     return AdmittedWork(call: running) {
       let response = try await running.start()
-      return response.status < 400 ? try await answer.answer(to: response) : response
+      guard response.status < 400 else { return response }
+      return try await answer(of: running).answer(to: response)
     }
   }
 
-  /// The function's call of its provider, judged as any other.
-  private func prepare(
-    _ body: [UInt8], pseudonym: String?, now: Int64
-  ) throws(ProviderRefusal) -> PreparedCall {
-    let input = try FunctionInput(body, fields: function.definition.fields)
-    let request = function.definition.request(of: input, in: dialect)
-    return try target.provider.prepare(
-      ProviderRequest(
-        method: .post, path: request.path, fields: request.fields, body: request.body, pseudonym: pseudonym,
-        now: now))
+  /// How the answer of whoever gave one is read.
+  private func answer(of running: ProviderCall) async -> FunctionResponse {
+    let place = await running.place
+    let link = links.indices.contains(place) ? links[place] : first
+    return FunctionResponse(function: function.definition, reader: link.dialect.reader())
   }
 
   /// Whoever signed in; nil where nobody must. Throws a ``Failure`` unless whoever must have signed in has.

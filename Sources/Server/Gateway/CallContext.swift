@@ -24,6 +24,8 @@ struct CallContext: Sendable {
   let startedAt: Int64
   /// The uptime at the start, nanoseconds.
   let started: Int64
+  /// What it shares with the other calls of its chain.
+  var chain = ChainContext()
 
   /// Milliseconds since the start.
   var elapsed: Int64 { max(0, (environment.uptime() - started) / 1_000_000) }
@@ -31,9 +33,12 @@ struct CallContext: Sendable {
   /// Ends the reservation. The task of a client that left is cancelled, and a database may be away for a while:
   /// what cannot be written now is tried again until it can, and at last the sweep books the whole hold.
   ///
-  /// - Parameter alarms: what goes with it; a cost above the reserve closes the model in the same step.
+  /// - Parameters:
+  ///   - alarms: what goes with it; a cost above the reserve closes the model in the same step.
+  ///   - asked: the providers of the chain that were asked before this one.
   func settle(
-    _ settlement: CallSettlement, status: Int, firstByte: Int64?, alarms: [ProxyAlarm] = []
+    _ settlement: CallSettlement, status: Int, firstByte: Int64?, alarms: [ProxyAlarm] = [],
+    asked: Set<String> = []
   ) async {
     let usage = settlement.usage
     let record = UsageRecord(
@@ -54,8 +59,10 @@ struct CallContext: Sendable {
       return ModelClosure(
         model: ProviderModel(provider: provider, name: model), closedAt: now, cost: cost, reserve: reserve)
     }.first
-    let row = Settlement(id: id, outcome: outcome, now: now, usage: record, closure: closure)
-    metrics.microDollars.add(Int(clamping: settlement.cost / 1_000_000))
+    let row = Settlement(
+      id: id, outcome: outcome, now: now, usage: record, closure: closure,
+      sparing: chain.spared(settledBy: provider, asked: asked))
+    metrics.settled(settlement.cost, provider: provider)
     metrics.inputTokens.add(Int(clamping: usage.input))
     metrics.outputTokens.add(Int(clamping: usage.output))
     do {

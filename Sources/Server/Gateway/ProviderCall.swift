@@ -9,15 +9,22 @@ import Synchronization
 /// It is an actor since two come to it: the task that pulls the answer, and whoever notices that the client
 /// left.
 actor ProviderCall {
-  fileprivate let context: CallContext
-  private let target: ProviderTarget
-  private let call: PreparedCall
+  fileprivate nonisolated let environment: Environment
   private let errors: ErrorStyle
+  /// The call that is made.
+  private var current: AdmittedCall
   private var state: ProxyState
+  /// Who may be asked instead as long as nothing was answered and nothing costs anything.
+  private var fallbacks: [AdmittedCall]
+  /// Who is asked next.
+  private var next: AdmittedCall?
+  /// The providers that were asked before.
+  private var asked: Set<String> = []
   private var upstream: (any HTTPBodyStream)?
   private var ready: [[UInt8]] = []
   private var finished = false
   private var broken = false
+  private var isLeft = false
   private var status = 0
   /// The code of the error that was answered.
   private(set) var code: ErrorCode?
@@ -31,26 +38,52 @@ actor ProviderCall {
   /// - Parameters:
   ///   - errors: how errors are written; nil for the provider's way.
   ///   - holdsSettlement: whoever reads the answer to its end calls ``settleHeld()``, whatever happens.
-  init(
-    _ call: PreparedCall, target: ProviderTarget, context: CallContext, errors: ErrorStyle? = nil,
-    holdsSettlement: Bool = false
-  ) {
+  init(_ chain: AdmittedChain, errors: ErrorStyle? = nil, holdsSettlement: Bool = false) {
     self.holdsSettlement = holdsSettlement
-    self.call = call
-    self.errors = errors ?? target.errors
-    self.target = target
-    self.context = context
-    state = ProxyState(call: call, provider: target.provider, secrets: target.secrets)
+    environment = chain.first.context.environment
+    self.errors = errors ?? chain.first.target.errors
+    current = chain.first
+    state = ProxyState(chain.first)
+    fallbacks = chain.fallbacks
   }
 
-  /// Sends the request and waits for the head of the answer.
+  private var context: CallContext { current.context }
+
+  /// Which link of the chain answers.
+  var place: Int { current.place }
+
+  /// Sends the request and waits for the head of the answer, of whoever gives one.
   func start() async throws -> HTTPResponse {
+    while true {
+      let response = try await attempt()
+      guard let next else { return response }
+      turn(to: next)
+    }
+  }
+
+  private func turn(to next: AdmittedCall) {
+    context.metrics.fallbacks[context.provider].add()
+    context.log.info(
+      "fell_back",
+      [
+        ("request_id", .string(context.requestID)), ("provider", .string(context.provider)),
+        ("model", .string(context.model)), ("status", .integer(status)),
+        ("next", .string(next.context.provider)),
+      ])
+    asked.insert(context.provider)
+    current = next
+    state = ProxyState(next)
+    (self.next, upstream, code, status) = (nil, nil, nil, 0)
+  }
+
+  private func attempt() async throws -> HTTPResponse {
     let answer: HTTPResponse
     do {
       answer = try await send()
     } catch {
       let failure = UpstreamError(error)
       if failure.isCancelled {
+        isLeft = true
         let written = failure.written ? state.received(.requestWritten) : []
         _ = await perform(written + state.received(.clientLeft))
         throw CancellationError()
@@ -71,6 +104,7 @@ actor ProviderCall {
     } catch {
       let failure = UpstreamError(error)
       if failure.isCancelled {
+        isLeft = true
         _ = await perform(state.received(.clientLeft))
         throw CancellationError()
       }
@@ -105,20 +139,21 @@ actor ProviderCall {
   /// The client is gone: the provider is told to stop, and what it did is booked. The booking is none of the
   /// cancelled task's business.
   func clientLeft() {
+    isLeft = true
     upstream?.cancel()
     guard !state.isOver else { return }
     let actions = state.received(.clientLeft)
-    context.environment.background { [self] in _ = await perform(actions) }
+    environment.background { [self] in _ = await perform(actions) }
   }
 
   /// One attempt, and a second where not one octet of the first was written.
   private func send() async throws -> HTTPResponse {
     do {
-      return try await context.environment.upstream.respond(to: target.request(call))
+      return try await environment.upstream.respond(to: current.target.request(current.call))
     } catch {
       let failure = UpstreamError(error)
       guard !failure.written, !failure.isCancelled, !Task.isCancelled else { throw error }
-      return try await context.environment.upstream.respond(to: target.request(call))
+      return try await environment.upstream.respond(to: current.target.request(current.call))
     }
   }
 
@@ -129,7 +164,7 @@ actor ProviderCall {
       switch action {
       case .answerHead(let status, let fields):
         self.status = status
-        await context.health.answered(status, keyID: context.keyID, now: context.environment.now())
+        await context.health.answered(status, keyID: context.keyID, now: environment.now())
         response = HTTPResponse(status: status, fields: fields)
       case .forward(let octets):
         if firstByte == nil { firstByte = context.elapsed }
@@ -139,10 +174,11 @@ actor ProviderCall {
       case .answerError(let error):
         status = error.status
         code = ErrorCode(rawValue: error.code)
-        await context.health.answered(status, keyID: context.keyID, now: context.environment.now())
+        await context.health.answered(status, keyID: context.keyID, now: environment.now())
         response = errors.response(Failure(error), requestID: context.requestID)
       case .cancelUpstream: upstream?.cancel()
       case .settle(let settlement):
+        if await yields(settlement) { continue }
         settled = settlement
         if holdsSettlement, actions.contains(.finish) {
           held = (settlement, Self.alarms(actions))
@@ -150,7 +186,7 @@ actor ProviderCall {
         }
         await context.settle(
           settlement, status: Self.status(status, actions), firstByte: firstByte,
-          alarms: Self.alarms(actions))
+          alarms: Self.alarms(actions), asked: asked)
       case .alarm(let alarm): context.alarm(alarm)
       }
     }
@@ -161,7 +197,23 @@ actor ProviderCall {
   func settleHeld() async {
     guard let held else { return }
     self.held = nil
-    await context.settle(held.settlement, status: status, firstByte: firstByte, alarms: held.alarms)
+    await context.settle(
+      held.settlement, status: status, firstByte: firstByte, alarms: held.alarms, asked: asked)
+  }
+
+  /// Whether another is asked in this one's stead. That is so only where the provider itself failed and bills nothing,
+  /// and then nothing was answered either: the whole hold stays for the next (RULES §5.6).
+  private func yields(_ settlement: CallSettlement) async -> Bool {
+    guard settlement.outcome == .released(giveBackCount: true), !isLeft, !Task.isCancelled else {
+      return false
+    }
+    while !fallbacks.isEmpty {
+      let candidate = fallbacks.removeFirst()
+      if case .refused = await candidate.target.health.admit(now: environment.now()) { continue }
+      next = candidate
+      return true
+    }
+    return false
   }
 
   /// The status that the device gets: an error stands behind the settlement.
@@ -178,7 +230,7 @@ actor ProviderCall {
     guard !state.isOver else { return head }
     var response = head
     // What is taken out on the way makes it shorter than the provider said.
-    response.body = HTTPBody(stream: AnswerBody(self), length: call.hidesUsage ? nil : length)
+    response.body = HTTPBody(stream: AnswerBody(self), length: current.call.hidesUsage ? nil : length)
     return response
   }
 
@@ -214,6 +266,12 @@ private final class AnswerBody: HTTPBodyStream {
 extension ProviderCall {
   /// Tells the call, from wherever, that nobody reads on.
   nonisolated func leave() {
-    context.environment.background { [self] in await clientLeft() }
+    environment.background { [self] in await clientLeft() }
+  }
+}
+
+extension ProxyState {
+  fileprivate init(_ admitted: AdmittedCall) {
+    self.init(call: admitted.call, provider: admitted.target.provider, secrets: admitted.target.secrets)
   }
 }

@@ -40,75 +40,23 @@ struct ProviderGate: Sendable {
   /// ``Failure``; the evidence is used up all the same.
   ///
   /// - Parameters:
-  ///   - function: the name of the function that makes the call.
   ///   - lease: milliseconds that the reservation lasts if nobody renews it.
   ///   - prepare: judges the request under the device's name at the provider, nil for none. It may be asked
   ///     twice.
   func admit(
-    _ caller: Caller, to target: ProviderTarget, route: String, function: String? = nil,
-    _ exchange: inout Exchange, lease: Int64 = LiveReservations.lease,
-    preparing prepare: (String?) throws(ProviderRefusal) -> PreparedCall
+    _ caller: Caller, to target: ProviderTarget, route: String, _ exchange: inout Exchange,
+    lease: Int64 = LiveReservations.lease, preparing prepare: @escaping CallLink.Preparing
   ) async throws -> AdmittedCall {
-    let verified = caller.verified
-    var call: PreparedCall
-    do throws(ProviderRefusal) {
-      call = try prepare(pseudonym(verified, at: target))
-    } catch {
-      // No request of a device can be sent twice.
-      _ = try await refuse(caller, &exchange)
-      throw Failure(error)
-    }
-    let verdict = await target.health.admit(now: environment.now())
-    if case .refused(let retryAt) = verdict {
-      _ = try await refuse(caller, &exchange)
-      let wait = max(1, (retryAt - environment.now() + 999) / 1000)
-      throw Failure(
-        503, .upstreamUnavailable, "The AI provider fails just now; try again soon.",
-        fields: ["retry-after": String(wait)])
-    }
-    let paid = PaidCall(
-      provider: target.provider.name, model: call.model, function: function, bound: call.bound)
-    let admitted: Admitted
-    do {
-      admitted = try await admitter.admit(
-        call.price == nil ? .free : .paid(paid), verified, &exchange, lease: lease,
-        model: ProviderModel(provider: target.provider.name, name: call.model), user: caller.user)
-    } catch {
-      if verdict == .probe { await target.health.probeWithdrawn(now: environment.now()) }
-      throw error
-    }
-    await live.begin(
-      exchange.id, at: LiveReservations.Instant(wall: environment.now(), uptime: environment.uptime()))
-    if case .session = verified.evidence, let keyID = admitted.keyID,
-      let named = try? prepare(target.pseudonym(keyID: keyID))
-    {
-      // Whose token it is, admission alone knows. The name is as long as the one that was reserved with.
-      call = named
-    }
-    let context = CallContext(
-      environment: environment, metrics: admitter.metrics, log: admitter.log, live: live,
-      owed: admitter.owed, health: target.health, id: exchange.id, requestID: exchange.requestID,
-      route: route,
-      provider: target.provider.name, model: call.model, function: function, keyID: admitted.keyID,
-      userID: admitted.userID,
-      startedAt: exchange.startedAt, started: exchange.started)
-    return AdmittedCall(call: call, context: context)
+    try await admit(
+      caller, along: CallChain(first: CallLink(target: target, prepare: prepare)), route: route, &exchange,
+      lease: lease
+    ).first
   }
 
   /// Uses the evidence up, and counts the burst alone: of a request that goes to no provider.
   @discardableResult
   func refuse(_ caller: Caller, _ exchange: inout Exchange) async throws -> Admitted {
     try await admitter.admit(.refused, caller.verified, &exchange, lease: nil)
-  }
-
-  /// The name of the device at the provider; for a session token one of the same length in its stead.
-  private func pseudonym(_ verified: VerifiedEvidence, at target: ProviderTarget) -> String? {
-    switch verified.evidence {
-    case .none: nil
-    case .assertion(let keyID, _, _): target.pseudonym(keyID: keyID)
-    case .session: target.pseudonym(keyID: [])
-    case .debugToken(let hash): target.pseudonym(keyID: hash)
-    }
   }
 }
 
@@ -123,7 +71,10 @@ struct Caller: Sendable {
 /// A call whose money is reserved: it must be made, or settled.
 struct AdmittedCall: Sendable {
   let call: PreparedCall
+  let target: ProviderTarget
   let context: CallContext
+  /// Which link of the chain it is of.
+  var place = 0
 }
 
 extension Failure {

@@ -52,6 +52,10 @@ package final class Metrics: Sendable {
   package let outOfOrder = Counter()
   /// Money that was settled, in micro-dollars, rounded down a call.
   package let microDollars = Counter()
+  /// The same by provider.
+  package let providerCosts = CounterFamily(label: "provider", values: providerNames)
+  /// Calls that went on to another provider, by the one that failed.
+  package let fallbacks = CounterFamily(label: "provider", values: providerNames)
   package let inputTokens = Counter()
   package let outputTokens = Counter()
   package let debugTokenUses = Counter()
@@ -78,7 +82,18 @@ package final class Metrics: Sendable {
   /// Reservations that the sweep had to settle.
   package let swept = Counter()
 
+  private static let providerNames = [
+    Configuration.Anthropic.name, Configuration.OpenAI.name, Configuration.Fal.name,
+  ]
+
   private let droppedLogLines: @Sendable () -> Int
+
+  /// Counts money that was settled, in pico-dollars.
+  func settled(_ cost: Int64, provider: String) {
+    let micros = Int(clamping: cost / 1_000_000)
+    microDollars.add(micros)
+    providerCosts[provider].add(micros)
+  }
 
   package init(routes: some Sequence<String>, droppedLogLines: @escaping @Sendable () -> Int = { 0 }) {
     self.droppedLogLines = droppedLogLines
@@ -108,6 +123,10 @@ package final class Metrics: Sendable {
     single("bramley_streams", "Answers being streamed.", streams.value, type: "gauge")
     single("bramley_counter_out_of_order_total", "Assertions that overtook each other.", outOfOrder.value)
     single("bramley_cost_microdollars_total", "Money settled.", microDollars.value)
+    family(
+      "bramley_provider_cost_microdollars_total", "Money settled, by who is paid.", providerCosts)
+    family(
+      "bramley_fallbacks_total", "Calls that went on to another provider, by the one that failed.", fallbacks)
     single("bramley_input_tokens_total", "Input tokens settled.", inputTokens.value)
     single("bramley_output_tokens_total", "Output tokens settled.", outputTokens.value)
     single("bramley_debug_token_uses_total", "Requests let in by a debug token.", debugTokenUses.value)

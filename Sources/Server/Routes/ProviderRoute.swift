@@ -26,7 +26,7 @@ struct ProviderRoute: Endpoint {
             method: request.method, path: providerPath, query: request.query.map(String.init),
             fields: request.fields, body: caller.body, pseudonym: pseudonym, now: now))
       }
-      let running = ProviderCall(admitted.call, target: target, context: admitted.context)
+      let running = ProviderCall(AdmittedChain(first: admitted))
       return AdmittedWork(call: running) { try await running.start() }
     }
   }

@@ -36,7 +36,8 @@ extension LedgerJob {
     case .settle(let settlement):
       if let closure = settlement.closure { try book.keep(closure) }
       guard let reservation = try book.takeReservation(settlement.id) else { return .done(false) }
-      try Settling.settle(reservation, as: settlement.outcome, now: settlement.now, in: book)
+      try Settling.settle(
+        reservation, as: settlement.outcome, sparing: settlement.spared, now: settlement.now, in: book)
       if let usage = settlement.usage { try book.add(usage, device: reservation.device) }
       return .done(true)
     case .renew(let id, let lease, let now):

@@ -3,6 +3,7 @@ import BramleyTesting
 import Cryptography
 import Encodings
 import HTTPMessages
+import SQL
 import Stores
 import Testing
 
@@ -18,13 +19,13 @@ struct AccountServer: Sendable {
     _ change: (inout Configuration) -> Void = { _ in },
     apple: (@Sendable (HTTPRequest) async throws -> HTTPResponse)? = nil,
     outside: (@Sendable (HTTPRequest) async throws -> HTTPResponse)? = nil,
-    owned: [any OwnedData] = []
+    owned: [any OwnedData] = [], on location: DatabaseLocation? = nil
   ) async throws {
     whole = try await WholeServer(
       {
         $0.auth = Configuration.Auth()
         change(&$0)
-      }, apple: apple, outside: outside, owned: owned)
+      }, apple: apple, outside: outside, owned: owned, on: location)
   }
 
   /// A request as supabase-js makes it: with the publishable key everywhere and the newer version.

@@ -3,6 +3,7 @@ import AppleSimulator
 import Cryptography
 import Encodings
 import HTTPMessages
+import SQL
 import SignInWithApple
 import Stores
 import Testing
@@ -30,6 +31,7 @@ struct AppleServer: Sendable {
   init(
     _ change: (inout Configuration) -> Void = { _ in }, hasKey: Bool = true, owned: [any OwnedData] = [],
     outside: (@Sendable (HTTPRequest) async throws -> HTTPResponse)? = nil,
+    on location: DatabaseLocation? = nil,
     instead: @escaping @Sendable (HTTPRequest) async throws -> HTTPResponse? = { _ in nil }
   ) async throws {
     let clock = WallOfTime()
@@ -66,7 +68,7 @@ struct AppleServer: Sendable {
       apple: {
         if let response = try await instead($0) { return response }
         return try await apple.respond(to: $0)
-      }, outside: outside, owned: owned)
+      }, outside: outside, owned: owned, on: location)
     clock.follow(server.whole.clock)
   }
 

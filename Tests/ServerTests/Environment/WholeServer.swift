@@ -27,6 +27,8 @@ final class WholeServer: Sendable {
   let clock: FixedClock
   let authority: SimulatedAppleCA
   let anthropic: SimulatedAnthropic
+  /// At `api.openai.com`, where it is configured.
+  let openAI: SimulatedOpenAI
   let fal: SimulatedFal
   let database: Database
   let ledger: SQLAdmissionLedger
@@ -45,7 +47,7 @@ final class WholeServer: Sendable {
   private let ownsDatabase: Bool
 
   /// - Parameters:
-  ///   - upstream: what stands in the provider's place; nil for the simulated one.
+  ///   - upstream: what stands in the providers' place; where it answers nothing, the simulated ones.
   ///   - apple: what stands in Apple's place; nil for nobody.
   ///   - outside: who answers webhooks, hooks and fetches; nil for nobody.
   ///   - owned: what capabilities keep for users.
@@ -55,15 +57,17 @@ final class WholeServer: Sendable {
   ///   - broken: the ledger answers nothing.
   ///   - sleep: how it waits; without one it does not.
   ///   - other: another node over the same database.
+  ///   - location: its database; nil is one in memory.
   init(
     _ change: (inout Configuration) -> Void = { _ in },
-    upstream: (@Sendable (HTTPRequest) async throws -> HTTPResponse)? = nil,
+    upstream: (@Sendable (HTTPRequest) async throws -> HTTPResponse?)? = nil,
     apple: (@Sendable (HTTPRequest) async throws -> HTTPResponse)? = nil,
     outside: (@Sendable (HTTPRequest) async throws -> HTTPResponse)? = nil,
     owned: [any OwnedData] = [], objects: (any ObjectStore)? = nil,
     devices: (@Sendable (HTTPRequest) async throws -> HTTPResponse)? = nil,
     teamKey: SimulatedTeamKey? = nil, broken: Bool = false,
-    sleep: @escaping @Sendable (Duration) async throws -> Void = { _ in }, sharing other: WholeServer? = nil
+    sleep: @escaping @Sendable (Duration) async throws -> Void = { _ in }, sharing other: WholeServer? = nil,
+    on location: DatabaseLocation? = nil
   ) async throws {
     let clock = other?.clock ?? FixedClock(seconds: 1_796_040_000)
     self.clock = clock
@@ -75,7 +79,11 @@ final class WholeServer: Sendable {
     let fal = SimulatedFal(
       apiKey: Self.falKey, sleep: { try await Task.sleep(for: min($0, .milliseconds(20))) })
     self.fal = fal
-    if let other { database = other.database } else { database = try Database(.memory) }
+    let openAI = SimulatedOpenAI(
+      apiKey: OpenAIServer.key, now: { clock.seconds },
+      sleep: { try await Task.sleep(for: min($0, .milliseconds(20))) })
+    self.openAI = openAI
+    if let other { database = other.database } else { database = try Database(location ?? .memory) }
     try await Schema.migrate(database, now: clock.now)
     ledger = other?.ledger ?? SQLAdmissionLedger(database)
     ownsDatabase = other == nil
@@ -139,8 +147,9 @@ final class WholeServer: Sendable {
           }), objects: objects, isReady: { true },
         upstream: Handler { request in
           upstreamRequests.append(request)
-          if let upstream { return try await upstream(request) }
+          if let response = try await upstream?(request) { return response }
           if SimulatedFal.Hosts().contains(request.authority) { return try await fal.respond(to: request) }
+          if request.authority == "api.openai.com" { return try await openAI.respond(to: request) }
           return try await anthropic.respond(to: request)
         },
         outside: OutsideNetwork(

@@ -8,7 +8,8 @@ package enum ExampleFunctions {
   ) throws(ConfigurationMistakes) -> [Configuration.Function] {
     let providers = Set(configuration.providers.map(\.name))
     let texts = [
-      ("anthropic", calories), ("openai", creatureName), ("fal", creaturePicture), ("fal", creaturePortrait),
+      ("anthropic", calories(fallingBack: providers.contains("openai"))), ("openai", creatureName),
+      ("fal", creaturePicture), ("fal", creaturePortrait),
     ].filter { provider, text in
       // What is stored is a user's.
       providers.contains(provider) && (configuration.auth != nil || text != creaturePortrait)
@@ -27,23 +28,27 @@ package enum ExampleFunctions {
     return rules.filter { rule in functions.contains { $0.definition.name == rule.function } }
   }
 
-  private static let calories = #"""
-    "calories": {
-      "provider": "anthropic",
-      "model": "claude-haiku-4-5",
-      "system": "You estimate the energy of meals for a food diary. Answer with {\"kcal\": whole number, \"items\": [{\"name\": text, \"kcal\": whole number}], \"confidence\": \"low\", \"medium\" or \"high\"}.",
-      "template": "The meal: {{meal}}. Its weight in grams, if it was weighed: {{grams}}.",
-      "input": {
-        "meal": { "type": "string", "max_length": 500 },
-        "grams": { "type": "integer", "minimum": 1, "maximum": 5000, "optional": true }
-      },
-      "output": "json",
-      "result": "stream",
-      "max_tokens": 600,
-      "cache": "5m",
-      "policy": "session"
-    }
-    """#
+  private static func calories(fallingBack: Bool) -> String {
+    let fallbacks = #""fallbacks": [{ "provider": "openai", "model": "gpt-4.1-mini" }],"#
+    return #"""
+      "calories": {
+        "provider": "anthropic",
+        "model": "claude-haiku-4-5",
+        \#(fallingBack ? fallbacks : "")
+        "system": "You estimate the energy of meals for a food diary. Answer with {\"kcal\": whole number, \"items\": [{\"name\": text, \"kcal\": whole number}], \"confidence\": \"low\", \"medium\" or \"high\"}.",
+        "template": "The meal: {{meal}}. Its weight in grams, if it was weighed: {{grams}}.",
+        "input": {
+          "meal": { "type": "string", "max_length": 500 },
+          "grams": { "type": "integer", "minimum": 1, "maximum": 5000, "optional": true }
+        },
+        "output": "json",
+        "result": "stream",
+        "max_tokens": 600,
+        "cache": "5m",
+        "policy": "session"
+      }
+      """#
+  }
 
   private static let creatureName = #"""
     "creature_name": {

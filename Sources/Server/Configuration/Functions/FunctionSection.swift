@@ -29,9 +29,12 @@ extension Configuration {
     }
     for function in out.functions {
       let path = "functions.\(function.definition.name)"
-      let isCapped = rules.contains {
-        $0.subject == .everyone && $0.function == function.definition.name && $0.window != .month
-          && $0.window != .lifetime
+      // Whoever of its providers answers.
+      let isCapped = function.definition.chain.allSatisfy { link in
+        rules.contains {
+          $0.subject == .everyone && $0.function == link.name && $0.window != .month && $0.window != .lifetime
+            && $0.counts(function: link.name, provider: link.provider)
+        }
       }
       if function.policy == .none, !isCapped {
         root.reading.mistake(
@@ -56,6 +59,7 @@ extension Configuration {
     }
     let provider = section.entry("provider")
     let model = section.entry("model")
+    let fallbacks = section.fallbacks()
     let kind = section.entry("kind")?.choice(FunctionKind.self) ?? .text
     let fields = section.fields("input")
     let prompt = section.prompt(kind)
@@ -99,6 +103,7 @@ extension Configuration {
     }
     guard section.checkPlaces(function.definition) else { return nil }
     section.trial(function.definition, dialect, configured, model)
+    section.check(fallbacks, of: &function.definition, providers)
     return function
   }
 }
@@ -177,7 +182,7 @@ extension ConfigurationSection {
 
   /// Makes the function's request once and lets the provider judge it: what would be refused in every call is a
   /// mistake now.
-  fileprivate func trial(
+  func trial(
     _ function: FunctionDefinition, _ dialect: any FunctionDialect, _ configured: any ConfiguredProvider,
     _ model: ConfigurationEntry
   ) {

@@ -93,7 +93,7 @@ extension SharedLedgerBook {
     case .session(let hash, _):
       return sessions[hash].flatMap { devices[$0.keyID] }.map { Bearer(device: $0) }
     case .debugToken(let hash): return debugTokens[hash].map { Bearer(debugToken: $0) }
-    case .none: return Bearer()
+    case .none: return Bearer(user: request.user)
     }
   }
 
@@ -139,7 +139,7 @@ extension SharedLedgerBook {
       (.lock, isAlone ? LedgerLock.exclusive : LedgerLock.shared), (.generation, LedgerLock.generation),
     ]
     let (keyIDs, hashes) = (SQLValue.blobs(Array(wanted.keyIDs)), SQLValue.blobs(Array(wanted.sessions)))
-    if wanted.requests.contains(where: { $0.model != nil }) { parts.append((.model, ClosedModelRows.select)) }
+    if wanted.requests.contains(where: \.callsModel) { parts.append((.model, ClosedModelRows.select)) }
     if !wanted.keyIDs.isEmpty || !wanted.sessions.isEmpty {
       parts.append((.device, Query(Self.selectDevices, [keyIDs, hashes])))
     }
