@@ -96,7 +96,8 @@ struct Application {
     endpoints.append(FunctionQuotaRoute(gate: gate))
     let desk = queue?.desk(environment, metrics: metrics, log: log)
     if let queue, let desk {
-      endpoints += queue.endpoints(gate, desk, direct: endpoints.filter { $0.path.hasPrefix("/ai/fal/run/") })
+      endpoints += queue.endpoints(
+        gate, idempotency, desk, direct: endpoints.filter { $0.path.hasPrefix("/ai/fal/run/") })
     }
     if let accounts { endpoints += AccountRoutes(service: accounts).all }
     if let objects = ObjectRoutes(environment, accounts?.bearers) { endpoints += objects.all }

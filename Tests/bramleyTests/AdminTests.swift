@@ -48,9 +48,9 @@ struct AdminTests {
     let csv = await bramley("admin", "usage", "--from", "2026-10-09", "--to", "2026-10-09", "--csv")
     #expect(
       csv.output == """
-        day,provider,model,requests,input_tokens,cache_read_tokens,cache_write_tokens,output_tokens,images,cost_dollars\r
-        2026-10-09,anthropic,'=cmd(),1,10,1,5,5,0,0.00\r
-        2026-10-09,anthropic,claude-haiku-4-5,2,20,2,10,10,0,0.001500000001\r
+        day,provider,model,requests,input_tokens,cache_read_tokens,cache_write_tokens,output_tokens,images,units,cost_dollars\r
+        2026-10-09,anthropic,'=cmd(),1,10,1,5,5,0,0,0.00\r
+        2026-10-09,anthropic,claude-haiku-4-5,2,20,2,10,10,0,0,0.001500000001\r
 
         """)
     let json = await bramley("admin", "usage", "--from", "2026-10-10", "--to", "2026-10-10", "--json")

@@ -13,24 +13,24 @@ package struct CallSettlement: Sendable, Equatable {
   package var usage: TokenUsage
   /// The images that the cost is of.
   package var images: Int64
-  /// What the provider bills by where that is not tokens, in millionths.
-  package var units: Int64
   /// Whether the cost is an estimate and not the provider's final figures.
   package var estimated: Bool
 
   package init(
-    outcome: Outcome, usage: TokenUsage = TokenUsage(), images: Int64 = 0, units: Int64 = 0,
+    outcome: Outcome, usage: TokenUsage = TokenUsage(), images: Int64 = 0,
     estimated: Bool = false
   ) {
     self.outcome = outcome
     self.usage = usage
     self.images = images
-    self.units = units
     self.estimated = estimated
   }
 
   /// The cost in pico-dollars; 0 where the money is released.
   package var cost: Int64 { if case .used(let cost) = outcome { cost } else { 0 } }
+
+  /// What the provider bills by where that is not tokens, in millionths; 0 where nothing is booked.
+  package var units: Int64 { if case .used = outcome { usage.microUnits } else { 0 } }
 
   /// What every line of the reservation becomes; nothing where the money is released.
   package var amounts: CallAmounts {

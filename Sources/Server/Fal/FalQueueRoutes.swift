@@ -35,16 +35,23 @@ struct FalQueueRoutes: Sendable {
   }
 
   /// - Parameter direct: the routes of models that are called directly.
-  func endpoints(_ gate: ProviderGate, _ desk: FalDesk, direct: [any Endpoint]) -> [any Endpoint] {
-    let endpoints = endpoints(gate, desk)
+  func endpoints(
+    _ gate: ProviderGate, _ idempotency: Idempotency, _ desk: FalDesk, direct: [any Endpoint]
+  ) -> [any Endpoint] {
+    let endpoints = endpoints(gate, idempotency, desk)
     // Without session tokens there is nothing that it could take.
     guard policy == .session else { return endpoints }
     let router = Router(direct + endpoints, crossOrigin: CrossOrigin(origins: [], allowsLoopback: false))
     return endpoints + FalProxyRoute.methods.map { FalProxyRoute(method: $0, router: router) }
   }
 
-  private func endpoints(_ gate: ProviderGate, _ desk: FalDesk) -> [any Endpoint] {
-    models.map { FalSubmitRoute(path: target.path($0.path), providerPath: $0.path, gate: gate, desk: desk) }
+  private func endpoints(
+    _ gate: ProviderGate, _ idempotency: Idempotency, _ desk: FalDesk
+  ) -> [any Endpoint] {
+    models.map {
+      FalSubmitRoute(
+        path: target.path($0.path), providerPath: $0.path, gate: gate, idempotency: idempotency, desk: desk)
+    }
       + queueNames.flatMap { name in
         [FalStep.status, .result, .cancel].map {
           FalCallRoute(step: $0, queueName: name, gate: gate, desk: desk)

@@ -62,10 +62,10 @@ struct AnswerRun: Sendable {
   /// Leaves the answer for those who ask again. Where the call cost nothing, asking again is a new request.
   private func keep(isWhole: Bool, _ log: ApplicationLog) async {
     do {
-      let settled = await work.call.settled
-      if case .released = settled?.outcome { return try await store.withdraw(claim.id, run: claim.run) }
+      let remainder = await work.call.remainder
+      if remainder == .nothing { return try await store.withdraw(claim.id, run: claim.run) }
       var sealed: [UInt8]?
-      if isWhole, let settled, !settled.estimated, let content = await relay.content,
+      if isWhole, remainder == .answer, let content = await relay.content,
         let head = try? await relay.begun()
       {
         sealed = seal.close(head, content)

@@ -7,8 +7,7 @@ import HTTPMessages
 
 /// What a route does for a request once it is admitted.
 struct AdmittedWork: Sendable {
-  /// The call of the provider: what became of its money decides whether a repeat is a new request.
-  let call: ProviderCall
+  let call: any PaidWork
   /// Makes the answer. Throws a ``Failure`` where there is none.
   let answer: @Sendable () async throws -> HTTPResponse
 }

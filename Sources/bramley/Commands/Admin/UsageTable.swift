@@ -12,7 +12,7 @@ enum UsageTable {
 
   private static let amounts = [
     "requests", "input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "images",
-    "cost_dollars",
+    "units", "cost_dollars",
   ]
 
   /// Each line ended.
@@ -56,12 +56,21 @@ enum UsageTable {
     return "\(amount < 0 ? "-" : "")\(padded.dropLast(12)).\(places)"
   }
 
+  /// Millionths of a unit as units, exactly.
+  static func units(_ amount: Int64) -> String {
+    let digits = String(amount.magnitude)
+    let padded = String(repeating: "0", count: max(0, 7 - digits.count)) + digits
+    var places = padded.suffix(6)
+    while places.last == "0" { places.removeLast() }
+    return "\(amount < 0 ? "-" : "")\(padded.dropLast(6))\(places.isEmpty ? "" : ".\(places)")"
+  }
+
   private static func cells(_ sum: UsageSum, _ columns: [String]) -> [String] {
     // A window is named by its day or month; without one there is but the value of each column.
     let windows = columns.count > sum.values.count ? [sum.window.id] : []
     return windows + sum.values + [
       "\(sum.requests)", "\(sum.inputTokens)", "\(sum.cacheReadTokens)", "\(sum.cacheWriteTokens)",
-      "\(sum.outputTokens)", "\(sum.images)", dollars(sum.cost),
+      "\(sum.outputTokens)", "\(sum.images)", units(sum.units), dollars(sum.cost),
     ]
   }
 
