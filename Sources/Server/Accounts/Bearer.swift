@@ -32,14 +32,16 @@ struct BearerCheck: Sendable {
     return try await bearer(token, now: now)
   }
 
-  /// The user of an access token beside an assertion, which signs it as well; nil where there is none. One that
-  /// does not hold is refused: it is never as good as none.
+  /// The user of an access token beside an assertion, which signs it as well, or on a route that asks for no proof;
+  /// nil where there is none. One that does not hold is refused: it is never as good as none.
   func user(
     of request: HTTPRequest, _ verified: VerifiedEvidence, _ plan: ChargePlan, now: Int64
   ) async throws -> KeyUser? {
-    guard case .assertion = verified.evidence, let token = Self.token(request), token.hasPrefix("eyJ") else {
-      return nil
+    switch verified.evidence {
+    case .assertion, .none: break
+    case .session, .debugToken: return nil
     }
+    guard let token = Self.token(request), token.hasPrefix("eyJ") else { return nil }
     let user = try await bearer(token, now: now).user
     return plan.user(user.id.description, person: try await persons.name(of: user), now: now)
   }
