@@ -6,6 +6,7 @@ import Foundation
 import SQL
 import Stores
 import Testing
+import UserData
 
 @Suite("Copying to PostgreSQL", TestPostgres.required) struct DatabaseCopyTests {
   private struct Stop: Error {}
@@ -63,6 +64,13 @@ import Testing
         SealedAppleToken(
           teamID: "TEAM000001", subject: "00000\(number).sub", clientID: "c", sealingKey: "k", sealed: [7],
           nextCheck: 5), now: 1)
+      let object = StoredObject(
+        id: AccountFixture.id(90_000 + number), user: user.user.id, bucket: "functions",
+        path: try #require(ObjectPath("f/\(number).png")), contentType: .png, size: 0, createdAt: 1)
+      let refusal = try await SQLObjectStore(fixture.database).put(
+        [ObjectDraft(object, content: (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* number) })],
+        within: ObjectLimits(count: 1, bytes: 100_000))
+      #expect(refusal == nil)
       _ = try await fixture.events.record(
         [AppleEvent(id: "\(number)", type: "email-disabled", teamID: "T", subject: "s", time: 3)], now: 4)
       _ = try await SQLAdminKeyStore(fixture.database).createAdminKey(
@@ -122,7 +130,7 @@ import Testing
     let tables = [
       "users", "identities", "sessions", "used_identity_tokens", "apple_challenges", "switch_tickets",
       "apple_tokens", "apple_events", "web_flows", "signing_keys", "refresh_secrets", "audit_log",
-      "admin_keys",
+      "admin_keys", "objects", "object_pieces",
     ]
     for table in tables { #expect(rows[table] ?? 0 > 0, "\(table)") }
     #expect(rows["users"] == 18)
