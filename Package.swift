@@ -123,9 +123,8 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "AppleSimulator", "BramleyClient", "BramleyTesting", "Cryptography", "Encodings", "HTTPMessages",
-        "SQL",
-        "System", "Transport", "bramley",
+        "AppleSimulator", "BramleyClient", "BramleyTesting", "Cryptography", "Encodings", "Gateway",
+        "HTTPMessages", "SQL", "Stores", "System", "Transport", "bramley",
       ],
       swiftSettings: settings),
   ],
