@@ -116,6 +116,8 @@ import Testing
     #expect(try await ClientSession(go(anonymous, "discard")).sessionID == switched.sessionID)
     #expect(try await apple.server.ask(.get, "/user", bearer: switched.accessToken).status == 200)
     #expect(try await Outcome(go(anonymous, "discard")) == Outcome(400, "switch_ticket_invalid"))
+    // Who is discarded goes as in every deletion, behind the answer.
+    await apple.server.whole.background.drain()
     #expect(
       try await Outcome(apple.server.ask(.get, "/user", bearer: anonymous.accessToken))
         == Outcome(403, "session_not_found"))

@@ -59,6 +59,7 @@ import Testing
       apple.server.ask(
         .post, "/switch", #"{"switch_ticket":"\#(ticket)","leaving":"discard"}"#, bearer: second.accessToken))
     #expect(switched.userID == guest.userID)
+    await apple.server.whole.background.drain()
     #expect(try await apple.user(second) == nil)
 
     // Too old for what is sensitive, and proven anew in the same session.
