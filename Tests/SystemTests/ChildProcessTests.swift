@@ -43,6 +43,18 @@ import Testing
     while !FileManager.default.fileExists(atPath: path) { usleep(1_000) }
   }
 
+  @Test("it leaves no zombie, also where it ends long after it was let go of", .timeLimit(.minutes(2)))
+  func reaped() throws {
+    var child: ChildProcess? = try ChildProcess(
+      "/bin/sh", ["-c", "echo ready; cat >/dev/null; sleep 0.3"], environment: ["PATH": "/usr/bin:/bin"])
+    #expect(child?.line() == "ready")
+    let identifier = try #require(child?.identifier)
+    child = nil
+    // A zombie can be sent signals.
+    while kill(identifier, 0) == 0 { usleep(1_000) }
+    #expect(errno == ESRCH)
+  }
+
   @Test("what cannot be started is said so")
   func missing() {
     #expect(throws: SystemError(call: "posix_spawn", code: ENOENT)) {

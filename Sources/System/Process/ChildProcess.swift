@@ -36,10 +36,21 @@ import Glibc
     (identifier, input, output) = (child, toChild.write, fromChild.read)
   }
 
-  /// Ends its input, which ends a program that reads from it; nobody waits for that.
+  /// Ends its input, which ends a program that reads from it; nobody waits for that but a thread of its own, so that
+  /// no zombie stays: whoever waits for any child of this process, as exit tests do, would find that one for ever.
   deinit {
     Self.close(input, output)
-    _ = waitpid(identifier, nil, WNOHANG)
+    var thread = pthread_t()
+    let argument = unsafe UnsafeMutableRawPointer(bitPattern: Int(identifier))
+    if unsafe pthread_create(&thread, nil, { unsafe ChildProcess.reap($0) }, argument) == 0 {
+      pthread_detach(thread)
+    }
+  }
+
+  private static func reap(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    let child = pid_t(truncatingIfNeeded: Int(bitPattern: argument))
+    while waitpid(child, nil, 0) < 0, errno == EINTR {}
+    return nil
   }
 
   /// Writes all of it to the program's input.
