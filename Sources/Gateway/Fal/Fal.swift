@@ -54,6 +54,8 @@ package struct Fal: Provider {
     else {
       throw ProviderRefusal("model_not_priced", "This model has no price in the configuration; use another.")
     }
+    // A size that is not said has no bound, and the units of no pixels would be none (RULES §5.3).
+    guard kind != .megapixel || input.pixels > 0 else { throw .tooDear }
     guard let bound = kind.microUnits(images: input.images, pixels: input.pixels),
       let reserve = unit.cost(microUnits: bound)
     else { throw .tooDear }

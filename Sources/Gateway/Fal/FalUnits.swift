@@ -51,9 +51,12 @@ package enum FalUnit: String, Sendable, CaseIterable {
     return sum
   }
 
-  /// What the images of an answer come to, in millionths; nil where the answer does not tell.
+  /// What the images of an answer come to, in millionths; nil where the answer does not tell. One that has none tells
+  /// nothing: a model ran, and is not free (RULES §5.2).
   func counted(in root: JSONNode) -> Int64? {
-    guard let images = root["images"]?.elements, Int64(images.count) <= Self.ceiling else { return nil }
+    guard let images = root["images"]?.elements, (1...Self.ceiling).contains(Int64(images.count)) else {
+      return nil
+    }
     switch self {
     case .call: return Self.million
     case .image: return microUnits(images: Int64(images.count), pixels: 0)

@@ -108,6 +108,27 @@ import Testing
   }
 
   @Test(
+    "RULES §5.2: an answer without a picture is no free one", arguments: [FalUnit.image, .megapixel, .call])
+  func none(_ unit: FalUnit) throws {
+    let (settlement, _) = try settle([head(), images(0), .ended], unit: unit)
+    let held = try FalExample.prepare(#"{"prompt":"a","num_images":2}"#, unit: unit)
+    #expect(settlement?.cost == held.reserve && settlement?.estimated == true)
+    #expect(settlement?.amounts.images == 2)
+    // Its own word that it bills nothing holds.
+    let (told, _) = try settle([head(["x-fal-billable-units": "0"]), images(0), .ended], unit: unit)
+    #expect(told?.outcome == .used(cost: 0))
+  }
+
+  @Test("RULES §5.3: what is priced by size and has no bound of it is refused, and not held at nothing")
+  func sizeless() {
+    for way in [Fal.Way.direct, .queue] {
+      #expect(throws: ProviderRefusal.self) {
+        try FalExample.prepare(#"{"prompt":"a"}"#, unit: .megapixel, way: way) { $0.maximumPixels = 0 }
+      }
+    }
+  }
+
+  @Test(
     "units that are not to be believed count as none",
     arguments: ["", "-1", "1e3", "1.", ".5", "NaN", "0x1", "1,5", "9999999", "1 ", "٣"])
   func nonsense(_ text: String) throws {
