@@ -61,7 +61,8 @@ extension Configuration {
       )
     }
     let unbounded = out.providers.contains { provider in
-      !out.budgets.contains { $0.counts(function: nil, provider: provider.name) }
+      // A budget of users does not bind a phone on which nobody has signed in.
+      !out.budgets.contains { $0.subject != .user && $0.counts(function: nil, provider: provider.name) }
     }
     if unbounded {
       root.reading.mistake(

@@ -84,6 +84,9 @@ struct ProviderSectionTests {
     let without = open.dropLast() + #", "budgets": [{ "name": "b", "subject": "key", "dollars": "1" }] }"#
     #expect(mistakes(String(without)) == ["providers.openai.policy"])
     #expect(mistakes(String(Self.both.dropLast() + #", "budgets": [] }"#)) == ["budgets"])
+    // Whoever does not sign in has no user.
+    let users = #", "budgets": [{ "name": "b", "subject": "user", "dollars": "1" }] }"#
+    #expect(mistakes(String(Self.both.dropLast() + users)) == ["budgets"])
   }
 
   @Test("a row of prices may have a dearer tier, a day from which it holds, and a source")
