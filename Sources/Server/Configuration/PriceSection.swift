@@ -7,17 +7,22 @@ struct TokenPriceKeys: Sendable {
   var required: [String]
   /// The key of a price that a row may have.
   var optional: String
+  /// The most tokens of an image where neither the row nor a shipped one of the model tells.
+  var imageTokens: Int64
   /// The prices of the required keys in their order, and that of the optional one.
   var prices: @Sendable (_ amounts: [Int64], _ optional: Int64?) -> TokenPrices
 
   static let anthropic = TokenPriceKeys(
-    required: ["input", "output", "cache_read", "cache_write_5m"], optional: "cache_write_1h"
+    required: ["input", "output", "cache_read", "cache_write_5m"], optional: "cache_write_1h",
+    imageTokens: 4_800
   ) {
     TokenPrices(input: $0[0], output: $0[1], cacheRead: $0[2], cacheWrite5m: $0[3], cacheWrite1h: $1)
   }
 
   /// What is written to the cache costs what input does, where nothing else is said.
-  static let openAI = TokenPriceKeys(required: ["input", "output", "cache_read"], optional: "cache_write") {
+  static let openAI = TokenPriceKeys(
+    required: ["input", "output", "cache_read"], optional: "cache_write", imageTokens: 25_000
+  ) {
     TokenPrices(
       input: $0[0], output: $0[1], cacheRead: $0[2], cacheWrite5m: $1 ?? $0[0], cacheWrite1h: nil)
   }
@@ -50,7 +55,9 @@ extension Configuration {
     var row = PriceRow(
       provider: provider, model: name, prices: prices, longContext: long, contextSize: size,
       maximumOutput: most, effectiveFrom: (from ?? nil) ?? 0, source: source ?? "configuration")
-    if let image { row.tokensPerImage = image }
+    // A new price changes no picture: one must not be held at less than before (RULES §5.3).
+    let shipped = PriceTable.shipped.row(provider: provider, model: name, at: .max)?.tokensPerImage
+    row.tokensPerImage = image ?? shipped ?? keys.imageTokens
     return row
   }
 

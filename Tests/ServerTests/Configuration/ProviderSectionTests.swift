@@ -111,6 +111,19 @@ struct ProviderSectionTests {
       mistakes(text.replacing("\"reasons\": false", with: "\"reasons\": 1")).contains(path + ".reasons"))
   }
 
+  @Test(
+    "RULES §5.3: a new price holds no less for a picture than the row that it takes the place of",
+    arguments: [("gpt-4o-mini", 64_000), ("gpt-5-mini", 25_000), ("gpt-7", 25_000)])
+  func pictures(_ model: String, _ tokens: Int64) throws {
+    let row = """
+      { "model": "\(model)", "input": "1", "output": "4", "cache_read": "0.1", "context": 128000,
+        "max_output": 100 }
+      """
+    let text = Self.both.replacing("\"gpt-6-luna\"]", with: "\"\(model)\"], \"prices\": [\(row)]")
+      .replacing("\"gpt-6-luna\" }", with: "\"\(model)\" }")
+    #expect(try read(text).openAI?.prices.first?.tokensPerImage == tokens)
+  }
+
   private static let fal = """
     { "providers": { "fal": {
       "api_key": { "env": "A" }, "models": ["fal-ai/flux/schnell", "fal-ai/nano"],

@@ -114,13 +114,9 @@ private func closed(_ schema: JSONNode) -> Bool {
     #expect(input?["max_pixels"]?["default"]?.integer == standard.maximumPixels)
     #expect(input?["max_steps"]?["default"]?.integer == standard.maximumSteps)
     #expect(input?["prompt_limit"]?["default"]?.integer == Int64(standard.promptLimit))
-    for section in [provider, openAI] {
+    for (section, keys) in [(provider, TokenPriceKeys.anthropic), (openAI, .openAI)] {
       let image = section?["prices"]?["items"]?["properties"]?["image_tokens"]?["default"]?.integer
-      #expect(
-        image
-          == PriceRow(
-            provider: "", model: "", unit: UnitPrice(unit: "", price: 0), source: ""
-          ).tokensPerImage)
+      #expect(image == keys.imageTokens)
     }
     let written = try Configuration.read(
       ConfigurationSources(
