@@ -21,7 +21,9 @@ struct ChatAnswer {
       all = SimulatedSpeech.toolInput
     } else {
       all = SimulatedSpeech.pieces(
-        SimulatedSpeech.text(to: request.prompt, turns: request.turns, by: "GPT"))
+        request.wantsJSON
+          ? SimulatedSpeech.estimate(of: request.prompt)
+          : SimulatedSpeech.text(to: request.prompt, turns: request.turns, by: "GPT"))
       if request.simulation.echoKey { all += SimulatedSpeech.pieces(" Your key is \(key) indeed.") }
       if let count = request.simulation.tokens { all = (0..<count).map { [all] in all[$0 % all.count] } }
     }

@@ -14,6 +14,8 @@ struct ChatCompletionRequest {
   /// What its instructions ask for.
   let simulation: Simulation
   let toolName: String?
+  /// Whether it was told to answer with JSON alone, as functions tell it.
+  let wantsJSON: Bool
   /// All input tokens: four octets of text are one, as a rule of thumb.
   let inputTokens: Int
 
@@ -71,10 +73,15 @@ struct ChatCompletionRequest {
         code: "empty_array")
     }
     var lastUser = ""
+    var told = ""
     var tokens = 3
     for (position, message) in messages.enumerated() {
       let text = try Self.text(of: message, at: position)
-      if message["role"]?.string == "user" { lastUser = text }
+      switch message["role"]?.string {
+      case "user": lastUser = text
+      case "system", "developer": told += text
+      default: break
+      }
       tokens += 4 + (text.utf8.count + 3) / 4
     }
     for tool in body["tools"]?.elements ?? [] { tokens += 10 + (tool.range.count + 3) / 4 }
@@ -87,6 +94,7 @@ struct ChatCompletionRequest {
     }
     let firstTool = body["tools"]?.elements?.first?["function"]?["name"]?.string
     toolName = simulation.tool ? firstTool ?? "get_weather" : nil
+    wantsJSON = told.contains("one JSON value and nothing else")
     inputTokens = simulation.usage?.input ?? tokens
   }
 

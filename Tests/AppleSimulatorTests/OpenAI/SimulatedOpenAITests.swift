@@ -58,6 +58,16 @@ struct SimulatedOpenAITests {
     #expect(openAI.billing.outputTokens == 80)
   }
 
+  @Test("who tells it to answer with JSON alone, as functions do, gets JSON")
+  func json() async throws {
+    let messages = """
+      [{"role":"system","content":"Answer with one JSON value and nothing else."},{"role":"user","content":"soup"}]
+      """
+    let answer = try await read(try await post("{\"model\":\"gpt-4.1-mini\",\"messages\":\(messages)}"))
+    let text = try #require(answer["choices"]?.elements?.first?["message"]?["content"]?.string)
+    #expect(try JSONReader.read(Array(text.utf8))["kcal"]?.integer != nil)
+  }
+
   @Test("a tool is called in pieces of its arguments")
   func tool() async throws {
     let tools = #","tools":[{"type":"function","function":{"name":"weather"}}]"#
