@@ -52,7 +52,7 @@ struct DeletionCommandTests {
     #expect(await bramley("admin", "users", "delete", user.description).output == began.output)
     let list = await bramley("admin", "deletions", "list")
     #expect(list.output.hasPrefix("\(operation)\tbegun\tuser \(user)\tasked "))
-    #expect(list.output.contains("\tby command\t1 consents to end\tno failure"))
+    #expect(list.output.contains("\tby command\t1 consents to end, objects to erase\tno failure"))
 
     try await withDatabase { database in
       let store = SQLDeletionStore(database)
@@ -74,6 +74,7 @@ struct DeletionCommandTests {
       let deletion = try #require(try await store.deletion(.operation(name)))
       _ = try await store.record(
         deletion.id, token: deletion.tokens[0].id, .revoked, lease: 1, now: 1)
+      _ = try await store.erased(deletion.id, "objects", lease: 1, now: 1)
     }
     #expect(await bramley("admin", "deletions", "list").output.isEmpty)
     #expect(await bramley("admin", "deletions", "list", "--all").output.contains("\tdeleted\t"))

@@ -85,7 +85,7 @@ struct Simulation: Sendable {
   }
 
   /// An instruction without the provider that it is for, nil for each.
-  private static func addressee(of text: Substring) -> (Substring, Provider?) {
+  static func addressee(of text: Substring) -> (Substring, Provider?) {
     for provider in Provider.allCases {
       let ending = " at \(provider.rawValue)"
       if text.hasSuffix(ending) { return (text.dropLast(ending.count), provider) }

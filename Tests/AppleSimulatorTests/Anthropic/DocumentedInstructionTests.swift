@@ -1,6 +1,7 @@
-import AppleSimulator
 import FoundationEssentials
 import Testing
+
+@testable import AppleSimulator
 
 @Suite("The instructions of docs/simulator.md")
 struct DocumentedInstructionTests {
@@ -11,7 +12,7 @@ struct DocumentedInstructionTests {
     let text = String(decoding: try #require(FileManager.default.contents(atPath: path)), as: UTF8.self)
     var found = 0
     for piece in text.components(separatedBy: "[simulate:").dropFirst() {
-      let instruction = piece.prefix { $0 != "]" }
+      let (instruction, _) = Simulation.addressee(of: piece.prefix { $0 != "]" })
       #expect(SimulationInstruction(instruction) != nil, "\(instruction)")
       found += 1
     }
