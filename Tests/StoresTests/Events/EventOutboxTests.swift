@@ -41,6 +41,19 @@ import Testing
     #expect(try await outbox.events(nil, url: nil, before: nil, limit: 9).map(\.state) == [.delivered])
   }
 
+  @Test(
+    "what was written while the clock ran three days ahead is sent once housekeeping has seen it, a retry not sooner",
+    arguments: Backend.allCases)
+  func clockAhead(backend: Backend) async throws {
+    let (fixture, outbox) = try await fixture(backend)
+    let retry = try #require(try await outbox.claim(Self.url, limit: 1, lease: 60_000, now: now).first)
+    #expect(try await outbox.failed(retry, outcome: "500", delay: 86_400_000, now: now + 1))
+    _ = try await fixture.signIn(9, token: 9, 9, now: now + 3 * 86_400_000).get()
+    _ = try await outbox.tidy(endedBefore: 0, limit: 9, now: now + 2)
+    let claimed = try await outbox.claim(Self.url, limit: 9, lease: 60_000, now: now + 2)
+    #expect(claimed.contains { $0.type == "user.created" } && !claimed.contains { $0.id == retry.id })
+  }
+
   @Test("the body is what Standard Webhooks says, with ids and no token", arguments: Backend.allCases)
   func body(backend: Backend) async throws {
     let (fixture, outbox) = try await fixture(backend, events: 0)

@@ -81,6 +81,18 @@ import Testing
   }
 
   @Test(
+    "a next try written while the clock ran a day ahead is due, and one to come soon is not",
+    arguments: Backend.allCases)
+  func clockAhead(backend: Backend) async throws {
+    let fixture = try await Fixture(backend)
+    let open = try await fixture.person(1)
+    let begun = try await fixture.begin(Fixture.request(open.user.id, 1, now: now + 86_400_000))
+    let store = SQLDeletionStore(fixture.accounts.database)
+    #expect(try await store.claim(lease: now + 60_000, now: now)?.id == begun.id)
+    #expect(try await store.claim(lease: now + 120_000, now: now + 59_999) == nil)
+  }
+
+  @Test(
     "RULES §2.4: a queued revocation is dropped when the person has consented again",
     arguments: Backend.allCases)
   func superseded(backend: Backend) async throws {
