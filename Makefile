@@ -14,8 +14,8 @@ run: setup ## build, start a server with everything simulated, and print a tour
 	@swift build --product bramley
 	@exec .build/debug/bramley dev
 
-build: setup ## the optimized executable
-	@swift build -c release --product bramley
+build: setup ## the optimized executable, which holds its Swift runtime
+	@swift build -c release --static-swift-stdlib --product bramley
 	@echo "built $$(swift build -c release --show-bin-path)/bramley"
 
 test: setup ## lint, build, every test; SANITIZE=thread adds the thread sanitizer
