@@ -84,6 +84,11 @@ package final class Database: Sendable {
     }
   }
 
+  /// What went to the server; nil on SQLite.
+  package var traffic: PostgresTraffic? {
+    if case .postgreSQL(let pool) = engine { pool.traffic } else { nil }
+  }
+
   private func submit<Value: Sendable>(
     _ body: @escaping @Sendable (Transaction) throws -> Value, isReading: Bool
   ) async throws -> Value {

@@ -3,10 +3,24 @@ import Glibc
 import System
 
 /// One connection to a PostgreSQL server. It belongs to one thread, which waits for the socket with a deadline;
-/// libpq itself never blocks. Statements are prepared once and sent in pipelines that end with one Sync.
+/// libpq itself never blocks. Statements are prepared once and sent in pipelines; where their Syncs are, `Syncs` says.
 @safe final class PostgresConnection {
   private let handle: OpaquePointer
+  /// Where a transaction has the server wait for what comes next as one that is idle.
+  enum Syncs {
+    /// After every flight: a server ends a transaction whose client is silent for too long.
+    case everyFlight
+    /// With the commit alone; what comes before is asked for by flush requests. See `Silence`.
+    case commit
+  }
+
   private let settings: PostgresSettings
+  private let traffic: PostgresTraffic
+  private var syncs = Syncs.everyFlight
+  /// Whether flights were sent after the last Sync.
+  private var isUnsynced = false
+  /// Whether one of those failed: the server passes over everything until a Sync comes.
+  private var isPassedOver = false
   private var prepared: [String: String] = [:]
   /// Statements that go out with the next flight.
   private var pending: [Query] = []
@@ -20,8 +34,9 @@ import System
   /// does not, is a little longer.
   var patience: Int32
 
-  init(_ settings: PostgresSettings) throws(DatabaseError) {
+  init(_ settings: PostgresSettings, _ traffic: PostgresTraffic) throws(DatabaseError) {
     self.settings = settings
+    self.traffic = traffic
     patience = settings.statementTimeout
     let pairs = try settings.keywords()
     let keywords = CStrings(pairs.map(\.0))
@@ -37,7 +52,7 @@ import System
     while state != PGRES_POLLING_OK {
       let isBad = unsafe PQstatus(handle) == CONNECTION_BAD
       if state == PGRES_POLLING_FAILED || isBad {
-        throw Self.refusal(unsafe String(cString: PQerrorMessage(handle)))
+        throw .refusal(unsafe String(cString: PQerrorMessage(handle)))
       }
       try wait(state == PGRES_POLLING_READING ? POLLIN : POLLOUT, until: deadline)
       state = unsafe PQconnectPoll(handle)
@@ -54,7 +69,8 @@ import System
   // MARK: Transactions
 
   /// Takes effect with the first statement.
-  func begin(_ mode: String) {
+  func begin(_ mode: String, syncs: Syncs = .everyFlight) {
+    self.syncs = syncs
     pending = [Query("begin \(mode)")]
     hasBegun = false
     patience = settings.statementTimeout
@@ -71,7 +87,7 @@ import System
     }
     let queries = pending + [Query("commit")]
     pending = []
-    let (results, error) = flight(queries)
+    let (results, error) = flight(queries, isSynced: true)
     if results.count == queries.count, let last = results.last, last.status == PGRES_COMMAND_OK {
       hasBegun = false
       // A transaction that failed before answers a commit with this.
@@ -84,7 +100,7 @@ import System
 
   func rollback() {
     pending = []
-    if hasBegun, !isBroken { _ = flight([Query("rollback")]) }
+    if hasBegun, !isBroken { _ = flight([Query("rollback")], isSynced: true, isRollback: true) }
     hasBegun = false
   }
 
@@ -93,7 +109,7 @@ import System
   /// Sends the queries together; an answer for each.
   func exchange(_ queries: [Query]) throws(DatabaseError) -> [PostgresResult] {
     let before = pending.count
-    let (results, error) = flight(pending + queries)
+    let (results, error) = flight(pending + queries, isSynced: syncs == .everyFlight)
     pending = []
     if let error { throw error }
     changes = results.last?.changes ?? 0
@@ -107,7 +123,11 @@ import System
 
   /// Runs statements that are parted by semicolons.
   func script(_ sql: String) throws(DatabaseError) {
-    if !pending.isEmpty { _ = try exchange([]) }
+    if !pending.isEmpty || isUnsynced {
+      let (_, error) = flight(pending, isSynced: true)
+      pending = []
+      if let error { throw error }
+    }
     guard unsafe PQexitPipelineMode(handle) == 1 else { throw lost() }
     defer { unsafe PQenterPipelineMode(handle) }
     try run(script: sql)
@@ -115,54 +135,91 @@ import System
 
   // MARK: The wire
 
+  private enum Step {
+    case preparation(of: String)
+    case statement
+    case sync
+  }
+
   /// The answers that came, and the first failure. Everything after a failure was not run.
-  private func flight(_ queries: [Query]) -> (results: [PostgresResult], error: DatabaseError?) {
+  private func flight(
+    _ queries: [Query], isSynced: Bool, isRollback: Bool = false
+  ) -> (results: [PostgresResult], error: DatabaseError?) {
     guard !isBroken else { return ([], .unavailable("the connection is lost")) }
+    guard isRollback || !isPassedOver else { return ([], Self.failedBefore) }
     var preparing: [String: String] = [:]
-    var steps: [(sql: String, isPreparation: Bool)] = []
+    let steps: [Step]
     do throws(DatabaseError) {
-      for query in queries {
-        let parameters = PostgresParameters(query.values)
-        var name = prepared[query.sql] ?? preparing[query.sql]
-        if name == nil {
-          let fresh = "s\(prepared.count + preparing.count)"
-          try prepare(fresh, query.sql, parameters)
-          preparing[query.sql] = fresh
-          steps.append((query.sql, true))
-          name = fresh
-        }
-        try send(name ?? "", parameters)
-        steps.append((query.sql, false))
-      }
-      guard unsafe PQpipelineSync(handle) == 1 else { throw lost() }
+      steps = try send(queries, &preparing, isSynced: isSynced)
     } catch {
       isBroken = true
       return ([], error)
     }
     hasBegun = true
+    isUnsynced = !isSynced
+    traffic.note(syncs: steps.count { if case .sync = $0 { true } else { false } })
     var results: [PostgresResult] = []
     var failure: DatabaseError?
     do throws(DatabaseError) {
       let deadline = Self.deadline(patience + 5_000)
       for step in steps {
         guard let result = try next(until: deadline) else { throw lost() }
+        if case .sync = step {
+          guard result.status == PGRES_PIPELINE_SYNC else { throw lost() }
+          continue
+        }
         _ = try next(until: deadline)
         switch result.status {
         case PGRES_COMMAND_OK, PGRES_TUPLES_OK:
-          if step.isPreparation { prepared[step.sql] = preparing[step.sql] } else { results.append(result) }
-        case PGRES_PIPELINE_ABORTED: break
+          if case .preparation(let sql) = step {
+            prepared[sql] = preparing[sql]
+          } else {
+            results.append(result)
+          }
+        case PGRES_PIPELINE_ABORTED: failure = failure ?? Self.failedBefore
         default:
           let (state, message) = result.failure
           failure = failure ?? (state.isEmpty ? lost() : .of(state: state, message))
           if unsafe PQstatus(handle) == CONNECTION_BAD { throw failure ?? lost() }
         }
       }
-      guard let sync = try next(until: deadline), sync.status == PGRES_PIPELINE_SYNC else { throw lost() }
     } catch {
       isBroken = true
       return (results, failure ?? error)
     }
+    isPassedOver = failure != nil && !isSynced
     return (results, failure)
+  }
+
+  private static let failedBefore = DatabaseError.failed(code: 0, "the transaction had failed before")
+
+  /// Everything of a flight, which then goes out while its answers are waited for.
+  private func send(
+    _ queries: [Query], _ preparing: inout [String: String], isSynced: Bool
+  ) throws(DatabaseError) -> [Step] {
+    var steps: [Step] = []
+    if isPassedOver {
+      guard unsafe PQpipelineSync(handle) == 1 else { throw lost() }
+      steps.append(.sync)
+    }
+    for query in queries {
+      let parameters = PostgresParameters(query.values)
+      var name = prepared[query.sql] ?? preparing[query.sql]
+      if name == nil {
+        let fresh = "s\(prepared.count + preparing.count)"
+        try prepare(fresh, query.sql, parameters)
+        preparing[query.sql] = fresh
+        steps.append(.preparation(of: query.sql))
+        name = fresh
+      }
+      try send(name ?? "", parameters)
+      steps.append(.statement)
+    }
+    if isSynced { steps.append(.sync) }
+    guard unsafe isSynced ? PQpipelineSync(handle) == 1 : PQsendFlushRequest(handle) == 1 else {
+      throw lost()
+    }
+    return steps
   }
 
   private func prepare(
@@ -232,44 +289,7 @@ import System
     return .unavailable("the connection is lost")
   }
 
-  /// libpq's own words when no connection comes about; the last line says why.
-  private static func refusal(_ message: String) -> DatabaseError {
-    let words = message.split(separator: "\n").joined(separator: "; ")
-    return .unavailable(words + (remedy(message).map { "; " + $0 } ?? ""))
-  }
-
-  /// What to do about a transport that does not come about.
-  private static func remedy(_ message: String) -> String? {
-    if message.contains("certificate verify failed") {
-      return "name the authority's certificate by sslrootcert in the URL"
-    }
-    if message.contains("does not support SSL") {
-      return "turn TLS on at the server; only in a network of your own say sslmode=disable in the URL"
-    }
-    return nil
-  }
-
   private static func deadline(_ milliseconds: Int32) -> Int64 {
     MonotonicTime.now.nanoseconds + Int64(milliseconds) * 1_000_000
-  }
-}
-
-/// C strings with a nil after the last, for as long as this lives.
-@safe private final class CStrings {
-  let base: UnsafeMutablePointer<UnsafePointer<CChar>?>
-  private let count: Int
-
-  init(_ texts: [String]) {
-    count = texts.count
-    unsafe base = .allocate(capacity: texts.count + 1)
-    for (index, text) in texts.enumerated() {
-      unsafe (base + index).initialize(to: UnsafePointer(strdup(text)))
-    }
-    unsafe (base + texts.count).initialize(to: nil)
-  }
-
-  deinit {
-    for index in 0..<count { unsafe free(UnsafeMutablePointer(mutating: base[index])) }
-    unsafe base.deallocate()
   }
 }

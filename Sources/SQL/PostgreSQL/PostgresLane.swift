@@ -50,6 +50,7 @@ final class PostgresLane {
           }
         case .unavailable?, .timedOut?, .conflict?, .readOnly?, .diskFull?:
           for job in jobs { job.fail(error) }
+          if error as? DatabaseError == .timedOut, let open = connection { Silence.end(settings, on: open) }
           return
         default:
           guard jobs.count > 1 else {
@@ -80,14 +81,17 @@ final class PostgresLane {
 
   private func transact(_ body: (Transaction) throws -> Void) throws {
     let open = try connection ?? reach.connect(settings)
+    var isAnnounced = connection != nil
     connection = open
     do {
-      open.begin("isolation level read committed")
+      if !isAnnounced { try Silence.announce(open) }
+      isAnnounced = true
+      open.begin("isolation level read committed", syncs: .commit)
       try body(Transaction(open))
       try open.commit()
     } catch {
       open.rollback()
-      if open.isBroken {
+      if open.isBroken || !isAnnounced {
         connection = nil
         reach.lost()
       }

@@ -20,6 +20,8 @@ final class PostgresPool: Sendable {
     }
   }
 
+  var traffic: PostgresTraffic { reach.traffic }
+
   func close() {
     orders.close()
     lanes.withLock { for lane in $0 { lane.close() } }

@@ -11,6 +11,7 @@ final class PostgresReach: Sendable {
     var trying = 0
   }
 
+  let traffic = PostgresTraffic()
   private let state = Locked(State())
   private static let shortest: Int64 = 100_000_000
   private static let longest: Int64 = 3_000_000_000
@@ -24,7 +25,7 @@ final class PostgresReach: Sendable {
     }
     if let refusal { throw refusal }
     do throws(DatabaseError) {
-      let connection = try PostgresConnection(settings)
+      let connection = try PostgresConnection(settings, traffic)
       state.withLock {
         $0.pause = 0
         $0.quietUntil = 0

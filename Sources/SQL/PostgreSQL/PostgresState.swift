@@ -22,6 +22,23 @@ extension DatabaseError {
     }
   }
 
+  /// libpq's own words when no connection comes about; the last line says why.
+  static func refusal(_ message: String) -> DatabaseError {
+    let words = message.split(separator: "\n").joined(separator: "; ")
+    return .unavailable(words + (remedy(message).map { "; " + $0 } ?? ""))
+  }
+
+  /// What to do about a transport that does not come about.
+  private static func remedy(_ message: String) -> String? {
+    if message.contains("certificate verify failed") {
+      return "name the authority's certificate by sslrootcert in the URL"
+    }
+    if message.contains("does not support SSL") {
+      return "turn TLS on at the server; only in a network of your own say sslmode=disable in the URL"
+    }
+    return nil
+  }
+
   /// Whether the same may succeed a moment later and nothing was done.
   var isTransient: Bool {
     switch self {

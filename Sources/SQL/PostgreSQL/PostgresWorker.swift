@@ -61,6 +61,7 @@ final class PostgresWorker {
           continue
         default:
           order.job.fail(error)
+          if error as? DatabaseError == .timedOut, let open = connection { Silence.end(settings, on: open) }
           return
         }
       }

@@ -1,0 +1,40 @@
+/// Watches over lanes whose transactions have one Sync, at the end.
+///
+/// PostgreSQL counts a transaction as idle only after a Sync, and so `idle_in_transaction_session_timeout` would never
+/// end that of a node which was frozen between its locks and its commit: the rows that all nodes share would be locked
+/// until it thaws. So whoever waited for a lock in vain looks for a lane that is silent for longer than that, and ends
+/// its session. What it was doing is rolled back, and decided anew when it comes to itself.
+enum Silence {
+  /// Has a new connection found by the others.
+  static func announce(_ connection: PostgresConnection) throws(DatabaseError) {
+    try connection.script("select pg_advisory_lock_shared(\(AdvisoryLock.silence))")
+  }
+
+  /// Ends lanes that hold locks and say nothing.
+  static func end(_ settings: PostgresSettings, on connection: PostgresConnection) {
+    connection.begin("isolation level read committed")
+    do throws(DatabaseError) {
+      _ = try connection.exchange([
+        Query(
+          sql,
+          [
+            .integer(AdvisoryLock.silence >> 32), .integer(AdvisoryLock.silence & 0xffff_ffff),
+            .integer(Int64(settings.statementTimeout)),
+          ])
+      ])
+      try connection.commit()
+    } catch {
+      connection.rollback()
+    }
+  }
+
+  /// Only of this role, whose sessions alone it may see and end.
+  private static let sql = """
+    select pg_terminate_backend(a.pid) from pg_locks l join pg_stat_activity a on a.pid = l.pid
+    where l.locktype = 'advisory' and l.classid = $1::bigint::oid and l.objid = $2::bigint::oid and l.objsubid = 1
+      and l.database = (select oid from pg_database where datname = current_database())
+      and a.pid <> pg_backend_pid() and a.usename = current_user
+      and a.state = 'active' and a.wait_event = 'ClientRead' and a.xact_start is not null
+      and a.query_start < clock_timestamp() - $3::bigint * interval '1 millisecond'
+    """
+}

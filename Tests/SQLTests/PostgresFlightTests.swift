@@ -1,0 +1,187 @@
+import BramleyTesting
+import Glibc
+import SQL
+import System
+import Testing
+
+/// What a lane's transaction does, step by step, for tests of the wire.
+private enum Step: Sendable {
+  case add
+  /// Waits for an answer.
+  case ask(String)
+  /// The same, and goes on as if nothing had happened when it fails.
+  case askAnyway(String)
+  /// Goes out with the commit.
+  case enqueue(String)
+  /// Says nothing for as long as this is false.
+  case waits(Locked<Bool>)
+}
+
+private final class Stepper: BatchDecider {
+  /// The server's process that served the job.
+  func decide(_ jobs: [[Step]], in transaction: Transaction, othersWrote: Bool) throws -> [Int64] {
+    try jobs.map { steps in
+      var process: Int64 = 0
+      for step in steps {
+        switch step {
+        case .add:
+          try transaction.together([
+            Query("select n from totals for update"), Query("select pg_backend_pid()"),
+          ]) { if $0 == 1 { process = $1.int64(0) } }
+          try transaction.enqueue("update totals set n = n + 1", [])
+        case .ask(let sql): try transaction.forEach(sql) { _ in }
+        case .askAnyway(let sql): try? transaction.forEach(sql) { _ in }
+        case .enqueue(let sql): try transaction.enqueue(sql, [])
+        case .waits(let isOver): while !isOver.withLock({ $0 }) { usleep(2_000) }
+        }
+      }
+      return process
+    }
+  }
+}
+
+@Suite("Flights to PostgreSQL", TestPostgres.required) struct PostgresFlightTests {
+  private func test(
+    statementTimeout: Int32 = 60_000
+  ) async throws -> (TestDatabase, BatchLane<[Step], Int64>) {
+    let test = try await TestDatabase(.postgreSQL, statementTimeout: statementTimeout)
+    try await test.database.write {
+      try $0.script("create table totals (n integer not null) strict; insert into totals values (0);")
+    }
+    return (test, test.database.lane { Stepper() })
+  }
+
+  private func total(_ test: TestDatabase) async throws -> Int64? {
+    try await test.database.read { try $0.first("select n from totals") { $0.int64(0) } }
+  }
+
+  @Test("a batch that looks once and writes takes two round trips and one Sync, however often")
+  func oneSync() async throws {
+    let (test, lane) = try await test()
+    _ = try await lane.submit([.add])
+    for _ in 0..<5 {
+      let before = try #require(test.database.traffic?.counts)
+      _ = try await lane.submit([.add])
+      let after = try #require(test.database.traffic?.counts)
+      #expect(after.roundTrips - before.roundTrips == 2)
+      #expect(after.syncs - before.syncs == 1)
+    }
+    let before = try #require(test.database.traffic?.counts)
+    _ = try await lane.submit([.add, .ask("select 1"), .ask("select 2"), .add])
+    let after = try #require(test.database.traffic?.counts)
+    #expect(after.roundTrips - before.roundTrips == 5)
+    #expect(after.syncs - before.syncs == 1)
+    #expect(try await total(test) == 8)
+  }
+
+  @Test(
+    "a statement that fails before the Sync is rolled back, and the same connection serves what follows",
+    arguments: [
+      "select 1 / 0", "selec nonsense", "select n from nowhere", "insert into totals values (null)",
+    ])
+  func failing(sql: String) async throws {
+    let (test, lane) = try await test()
+    let process = try await lane.submit([.add])
+    for _ in 0..<3 {
+      for steps in [
+        [Step.ask(sql), .add], [.add, .ask(sql)], [.add, .ask("select 1"), .ask(sql), .ask("select 2")],
+        [.add, .enqueue(sql)], [.enqueue(sql), .add],
+      ] {
+        await #expect(throws: DatabaseError.self) { _ = try await lane.submit(steps) }
+      }
+      #expect(try await lane.submit([.add]) == process)
+    }
+    #expect(try await total(test) == 4)
+  }
+
+  @Test("whoever passes over a failure is not told that nothing was found, and commits nothing")
+  func passedOver() async throws {
+    let (test, lane) = try await test()
+    let process = try await lane.submit([.add])
+    for steps in [
+      [Step.add, .askAnyway("select 1 / 0"), .ask("select n from totals")],
+      [.add, .askAnyway("select 1 / 0")], [.add, .askAnyway("select 1 / 0"), .enqueue("select 1")],
+    ] {
+      await #expect(throws: DatabaseError.self) { _ = try await lane.submit(steps) }
+      #expect(try await lane.submit([.add]) == process)
+    }
+    #expect(try await total(test) == 4)
+  }
+
+  @Test("jobs that share a batch with one that fails before the Sync are all done, once")
+  func sharing() async throws {
+    let (test, lane) = try await test()
+    let failed = try await withThrowingTaskGroup { group in
+      for n in 1...120 {
+        group.addTask {
+          do {
+            _ = try await lane.submit(n.isMultiple(of: 10) ? [.add, .ask("select 1 / 0")] : [.add])
+            return false
+          } catch is DatabaseError {
+            return true
+          }
+        }
+      }
+      return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+    }
+    #expect(failed == 12)
+    #expect(try await total(test) == 108)
+  }
+
+  @Test(
+    "a connection that is killed in the first flight, in one between or with the commit: not done, and it goes on"
+  )
+  func killed() async throws {
+    let (test, lane) = try await test()
+    var process = try await lane.submit([.add])
+    let kill = "select pg_terminate_backend(pg_backend_pid()), pg_sleep(1)"
+    for steps in [
+      [Step.ask(kill)], [.add, .ask(kill)], [.add, .ask("select 1"), .ask(kill), .add],
+      [.add, .enqueue(kill)],
+    ] {
+      await #expect(throws: DatabaseError.self) { _ = try await lane.submit(steps) }
+      // The server may refuse a moment after; then that is what is said.
+      var next: Int64?
+      for _ in 0..<600 where next == nil {
+        next = try? await lane.submit([.add])
+        if next == nil { try await Task.sleep(for: .milliseconds(100)) }
+      }
+      #expect(try #require(next) != process)
+      process = try #require(next)
+    }
+    #expect(try await total(test) == 5)
+  }
+
+  @Test("a lane that is frozen with its locks is ended by who waits for them, and its batch is not half done")
+  func silence() async throws {
+    let (test, frozen) = try await test(statementTimeout: 3_000)
+    let other = test.database.lane { Stepper() }
+    // Warm, so that both are known to each other.
+    _ = try await frozen.submit([.add])
+    _ = try await other.submit([.add])
+    let isOver = Locked(false)
+    async let silent = isDone(frozen, [.add, .waits(isOver)])
+    // Until the other one found out.
+    while try await !isLocked(test) { try await Task.sleep(for: .milliseconds(5)) }
+    var process: Int64?
+    for _ in 0..<600 where process == nil {
+      process = try? await other.submit([.add])
+    }
+    #expect(process != nil)
+    #expect(try await total(test) == 3)
+    isOver.withLock { $0 = true }
+    #expect(await !silent)
+    _ = try await frozen.submit([.add])
+    #expect(try await total(test) == 4)
+  }
+
+  private func isDone(_ lane: BatchLane<[Step], Int64>, _ steps: [Step]) async -> Bool {
+    (try? await lane.submit(steps)) != nil
+  }
+
+  private func isLocked(_ test: TestDatabase) async throws -> Bool {
+    try await test.database.write {
+      try $0.first("select n from totals for update skip locked") { _ in true } == nil
+    }
+  }
+}
