@@ -3,138 +3,48 @@ import AppAttest
 import Gateway
 import SQL
 
-/// What a batch is about, before anything is looked up.
-private struct Wanted {
-  var requests: [AdmissionRequest] = []
-  var keyIDs: Set<[UInt8]> = []
-  var sessions: Set<[UInt8]> = []
-  var debugTokens: Set<[UInt8]> = []
-  var challenges: Set<Int64> = []
-  var reservations: Set<[UInt8]> = []
-  /// Settlements that may give a count back.
-  var givesBack: [[UInt8]] = []
-  var sweep: (now: Int64, limit: Int)?
-
-  init(_ jobs: [LedgerJob]) {
-    for job in jobs {
-      switch job {
-      case .admit(let request), .issueSession(let request, _, _): add(request)
-      case .settle(let settlement):
-        reservations.insert(settlement.id)
-        if settlement.outcome == .released(giveBackCount: true) { givesBack.append(settlement.id) }
-      case .renew(let id, _, _): reservations.insert(id)
-      case .sweep(let now, let limit):
-        sweep = (max(now, sweep?.now ?? now), limit + (sweep?.limit ?? 0))
-      case .remaining(let keyID, let charges, let now):
-        keyIDs.insert(keyID)
-        requests.append(LedgerJob.question(keyID, charges, now))
-      }
-    }
-  }
-
-  private mutating func add(_ request: AdmissionRequest) {
-    requests.append(request)
-    switch request.evidence {
-    case .assertion(let keyID, _, let challenge):
-      keyIDs.insert(keyID)
-      if let challenge {
-        challenges.insert(challenge.random.prefix(8).reduce(0) { $0 << 8 | Int64($1) })
-      }
-    case .session(let hash, _): sessions.insert(hash)
-    case .debugToken(let hash): debugTokens.insert(hash)
-    case .none: break
-    }
-  }
-}
-
 extension SharedLedgerBook {
   /// Locks and loads every row that the jobs can touch: devices and what proves them, reservations, lines.
-  func load(_ jobs: [LedgerJob]) throws {
-    let wanted = Wanted(jobs)
-    try loadEvidence(wanted)
-    let requests = wanted.requests.map { (request: $0, bearer: bearer(of: $0)) }
-    try resolve(requests, wanted)
-    var bounds: [LineRows.Key: (start: Int64, end: Int64)] = [:]
-    for (request, bearer) in requests {
-      for charge in request.possibleCharges {
-        guard let subject = bearer?.subject(of: charge) else { continue }
-        var window: Window?
-        if case .window(let asked, _, _) = charge.limit { window = asked }
-        let found = try key(subject, charge.row, window, now: request.now)
-        bounds[found.key] = found.bounds
-      }
+  ///
+  /// - Parameter memory: has all of it asked for in one round trip, if everything that the jobs name was seen before;
+  ///   nil asks for the lines when it is known whose they are.
+  /// - Throws: `WrongGuess` where the rows are not as they were, and lines are missing: they would be locked out of
+  ///   turn, so the batch has to begin anew without a memory.
+  func load(_ jobs: [LedgerJob], from memory: LastSeen?) throws {
+    let demand = BatchDemand(jobs)
+    if let guess = memory?.rows(for: demand), let foreseen = try foresee(demand, guess) {
+      var loading = lines.loading(foreseen.bounds, names)
+      guard try loadEvidence(demand, &loading), try isForeseen(demand, guess) else { throw WrongGuess() }
+      try lines.finish(loading, names)
+      return
     }
-    for line in reservations.values.flatMap(\.lines) {
-      if line.key.period == 0 {
-        bounds[line.key] = (0, 0)
-      } else if let period = names.period(line.key.period) {
-        bounds[line.key] = (period.start, period.end)
-      } else {
-        lines.addGone(line.key)
-      }
-    }
-    for id in wanted.givesBack {
-      guard let found = try givenBackKey(id) else { continue }
-      bounds[found.key] = found.bounds
-    }
-    try lines.load(bounds, names, transaction)
+    var none = SharedLines.Loading()
+    _ = try loadEvidence(demand, &none)
+    let seen = seen
+    let needed = names(of: demand, seen)
+    try names.resolve(
+      rules: needed.rules, subjects: needed.subjects, periods: needed.periods, transaction)
+    let foreseen = try lines(of: demand, seen)
+    for key in foreseen.gone { lines.addGone(key) }
+    try lines.load(foreseen.bounds, names, transaction)
   }
 
-  /// Who a request is of, if its evidence holds; nil for one that is refused before any line is looked at.
-  private func bearer(of request: AdmissionRequest) -> Bearer? {
-    switch request.evidence {
-    case .assertion(let keyID, _, _):
-      // A mere question about a key that is not there still asks for everyone's lines.
-      guard var bearer = devices[keyID].map({ Bearer(device: $0) }) else {
-        return request.id.isEmpty ? Bearer() : nil
-      }
-      _ = bearer.become(request.user)
-      return bearer
-    case .session(let hash, _):
-      return sessions[hash].flatMap { devices[$0.keyID] }.map { Bearer(device: $0) }
-    case .debugToken(let hash): return debugTokens[hash].map { Bearer(debugToken: $0) }
-    case .none: return Bearer(user: request.user)
-    }
-  }
-
-  /// The row that counts what a key got back, as `Settling` will ask for it: beside the shortest period that the
-  /// reservation counted in.
-  private func givenBackKey(
-    _ id: [UInt8]
-  ) throws -> (key: LineRows.Key, bounds: (start: Int64, end: Int64))? {
-    guard let kept = reservations[id], let device = kept.device else { return nil }
-    let counted = kept.lines.filter { $0.kind == .count }.compactMap { names.period($0.key.period) }
-      .filter { Settling.isGivenBack(start: $0.start, end: $0.end) }
-    guard let day = counted.min(by: { $0.end - $0.start < $1.end - $1.start }),
-      let rule = names.rule(Settling.giveBackRule)
-    else { return nil }
-    let period = try names.exactly(Settling.giveBackRule, day.window, isAlone: isAlone, transaction)
-    return (LineRows.Key(subject: device, rule: rule, period: period.id), (period.start, period.end))
-  }
-
-  private func resolve(
-    _ requests: [(request: AdmissionRequest, bearer: Bearer?)], _ wanted: Wanted
-  ) throws {
-    var rules: Set<String> = []
-    var subjects: Set<LineSubject> = []
-    for (request, bearer) in requests {
-      for charge in request.possibleCharges {
-        guard let subject = bearer?.subject(of: charge) else { continue }
-        rules.insert(charge.row)
-        subjects.insert(subject)
-      }
-    }
-    if !wanted.givesBack.isEmpty { rules.insert(Settling.giveBackRule) }
-    let periods = Set(reservations.values.flatMap(\.lines).map(\.key.period)).subtracting([0])
-    try names.resolve(rules: rules, subjects: subjects, periods: periods, transaction)
+  /// Whether every line that the batch can touch was among those of the guess.
+  private func isForeseen(_ demand: BatchDemand, _ guess: SeenRows) throws -> Bool {
+    let seen = seen
+    if seen.isCovered(by: guess) { return true }
+    guard let truth = try foresee(demand, seen) else { return false }
+    return truth.gone.isEmpty && lines.hold(truth.bounds.keys)
   }
 
   private enum Part {
     case lock, generation, model, device, session, debugToken, reservation, expired
+    case line(query: Int)
   }
 
-  /// One round trip; its order is the order of the locks.
-  private func loadEvidence(_ wanted: Wanted) throws {
+  /// One round trip, with lines that are foreseen; its order is the order of the locks. Whether the names that are
+  /// remembered hold.
+  private func loadEvidence(_ wanted: BatchDemand, _ loading: inout SharedLines.Loading) throws -> Bool {
     var parts: [(Part, Query)] = [
       (.lock, isAlone ? LedgerLock.exclusive : LedgerLock.shared), (.generation, LedgerLock.generation),
     ]
@@ -166,6 +76,7 @@ extension SharedLedgerBook {
             : Query(Self.selectExpired(before: "$2"), [limit, .integer(sweep.now)])
         ))
     }
+    for (index, query) in loading.queries.enumerated() { parts.append((.line(query: index), query)) }
     var generation: String?
     try transaction.together(parts.map(\.1)) { index, row in
       switch parts[index].0 {
@@ -184,9 +95,10 @@ extension SharedLedgerBook {
       case .expired:
         try add(reservation: row)
         expired.append(row.bytes(0))
+      case .line(let query): lines.take(row, of: query, &loading)
       }
     }
-    names.enter(generation)
+    return names.enter(generation)
   }
 
   private func add(device row: Row) {

@@ -30,7 +30,7 @@ final class SharedLedgerBook: LedgerRows {
   /// In the order in which a sweep takes them.
   var expired: [[UInt8]] = []
   /// Reservations that the batch makes and ends.
-  private(set) var made: [[UInt8]] = []
+  private(set) var made: [[UInt8]: SeenRows.Reserved] = [:]
   private(set) var taken: [[UInt8]] = []
   private var changedDevices: [[UInt8]] = []
   private var alarms: [LimitAlarm] = []
@@ -154,7 +154,7 @@ final class SharedLedgerBook: LedgerRows {
 
   private func line(_ key: LineRows.Key, _ bounds: (start: Int64, end: Int64)) throws -> LedgerLine {
     if let line = lines.line(key) { return line }
-    // Loading foresees every line; one that it did not is locked out of turn, which a conflict at worst undoes.
+    // Loading foresees every line. One that it did not would be locked out of turn, which a conflict at worst undoes.
     try lines.load([key: bounds], names, transaction)
     guard let line = lines.line(key) else { throw DatabaseError.conflict }
     return line
@@ -175,7 +175,7 @@ final class SharedLedgerBook: LedgerRows {
         .blob(reservation.id), .integer(reservation.lease), SQLValue(reservation.device),
         .blob(ReservedLines.encode(kept)),
       ])
-    made.append(reservation.id)
+    made[reservation.id] = SeenRows.Reserved(device: reservation.device, lines: kept)
   }
 
   func takeReservation(_ id: [UInt8]) throws -> Reservation? {

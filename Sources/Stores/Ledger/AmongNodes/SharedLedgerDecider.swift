@@ -6,6 +6,9 @@ import SQL
 final class SharedLedgerDecider: BatchDecider {
   private let clock: LeaseClock
   private let names = SharedNames()
+  private let memory = LastSeen()
+  /// False after an attempt that guessed wrongly.
+  private var mayGuess = true
   private var book: SharedLedgerBook?
   /// The last attempt found that a period is to be made, which takes the lock alone.
   private var needsToBeAlone = false
@@ -20,14 +23,19 @@ final class SharedLedgerDecider: BatchDecider {
     self.book = book
     let answers: [LedgerAnswer]
     do {
-      try book.load(jobs)
+      try book.load(jobs, from: mayGuess && !needsToBeAlone ? memory : nil)
       answers = try jobs.map { try $0.answer(in: book) }
     } catch is SharedNames.MustBeAlone {
       needsToBeAlone = true
       // The lane rolls back and comes again.
       throw DatabaseError.conflict
+    } catch is WrongGuess {
+      mayGuess = false
+      throw DatabaseError.conflict
     }
     needsToBeAlone = false
+    mayGuess = true
+    memory.note(book)
     try book.flush()
     return answers
   }
@@ -42,8 +50,11 @@ final class SharedLedgerDecider: BatchDecider {
       try transaction.first("select 1 from reservations where id = any($1)", [.blobs(ids)]) { _ in true }
         ?? false
     }
-    if !book.made.isEmpty { return try found(book.made) }
+    if !book.made.isEmpty { return try found(Array(book.made.keys)) }
     if !book.taken.isEmpty { return try !found(book.taken) }
     return nil
   }
 }
+
+/// Rows of a batch were not as they were seen last, and its lines are others.
+struct WrongGuess: Error {}

@@ -28,49 +28,77 @@ final class SharedLines {
     if slots[key] == nil { append(key, LedgerLine(slot: rows.count), isGone: true) }
   }
 
-  /// Makes those that are missing and locks all, in the order of their keys.
-  ///
+  /// Lines on their way.
+  struct Loading {
+    fileprivate var keys: [Key] = []
+    /// Those that may have to be made.
+    fileprivate var unsure: [Key] = []
+    fileprivate var bounds: [Key: (start: Int64, end: Int64)] = [:]
+    fileprivate var made: Set<Key> = []
+
+    /// Makes those that are missing and locks all, in the order of their keys.
+    var queries: [Query] {
+      if keys.isEmpty { return [] }
+      let lock = Query(SharedLines.lock, SharedLines.columns(keys))
+      return unsure.isEmpty ? [lock] : [Query(SharedLines.make, SharedLines.columns(unsure)), lock]
+    }
+  }
+
   /// - Parameter bounds: the periods' bounds by key.
+  func loading(_ bounds: [Key: (start: Int64, end: Int64)], _ names: SharedNames) -> Loading {
+    let keys = bounds.keys.filter { slots[$0] == nil }
+      .sorted { ($0.subject, $0.rule, $0.period) < ($1.subject, $1.rule, $1.period) }
+    return Loading(keys: keys, unsure: keys.filter { !names.stored.contains($0) }, bounds: bounds)
+  }
+
+  /// A row of one of the queries.
+  func take(_ row: SQL.Row, of query: Int, _ loading: inout Loading) {
+    let key = Key(subject: row.int64(0), rule: row.int64(1), period: row.int64(2))
+    if query == 0, !loading.unsure.isEmpty {
+      loading.made.insert(key)
+      return
+    }
+    let (start, end) = loading.bounds[key] ?? (0, 0)
+    append(
+      key,
+      LedgerLine(
+        slot: rows.count, used: row.int64(3), held: row.int64(4), start: start, end: end,
+        alarmed: row.int64(5)),
+      isGone: false)
+  }
+
+  /// Whether all of these are here and locked.
+  func hold(_ keys: some Sequence<Key>) -> Bool { keys.allSatisfy { slots[$0] != nil } }
+
+  /// After the last row.
+  func finish(_ loading: Loading, _ names: SharedNames) throws {
+    guard hold(loading.keys) else { throw DatabaseError.conflict }
+    names.markStored(loading.unsure.filter { !loading.made.contains($0) })
+  }
+
+  /// Makes those that are missing and locks all.
   func load(
     _ bounds: [Key: (start: Int64, end: Int64)], _ names: SharedNames, _ transaction: Transaction
   ) throws {
-    let keys = bounds.keys.filter { slots[$0] == nil }
-      .sorted { ($0.subject, $0.rule, $0.period) < ($1.subject, $1.rule, $1.period) }
-    guard !keys.isEmpty else { return }
-    let unsure = keys.filter { !names.stored.contains($0) }
-    var made: Set<Key> = []
-    try transaction.together([
-      Query(
-        """
-        insert into lines (subject, rule, period, used, held)
-        select w.subject, w.rule, w.period, 0, 0 from unnest($1::bigint[], $2::bigint[], $3::bigint[])
-          w (subject, rule, period)
-        on conflict (subject, rule, period) do nothing returning subject, rule, period
-        """, Self.columns(unsure)),
-      Query(
-        """
-        select l.subject, l.rule, l.period, l.used, l.held, l.alarmed from lines l
-        join unnest($1::bigint[], $2::bigint[], $3::bigint[]) w (subject, rule, period)
-          on l.subject = w.subject and l.rule = w.rule and l.period = w.period
-        order by l.subject, l.rule, l.period for update of l
-        """, Self.columns(keys)),
-    ]) { index, row in
-      let key = Key(subject: row.int64(0), rule: row.int64(1), period: row.int64(2))
-      if index == 0 {
-        made.insert(key)
-      } else {
-        let (start, end) = bounds[key] ?? (0, 0)
-        append(
-          key,
-          LedgerLine(
-            slot: rows.count, used: row.int64(3), held: row.int64(4), start: start, end: end,
-            alarmed: row.int64(5)),
-          isGone: false)
-      }
-    }
-    guard keys.allSatisfy({ slots[$0] != nil }) else { throw DatabaseError.conflict }
-    names.markStored(unsure.filter { !made.contains($0) })
+    var loading = loading(bounds, names)
+    let queries = loading.queries
+    guard !queries.isEmpty else { return }
+    try transaction.together(queries) { take($1, of: $0, &loading) }
+    try finish(loading, names)
   }
+
+  fileprivate static let make = """
+    insert into lines (subject, rule, period, used, held)
+    select w.subject, w.rule, w.period, 0, 0 from unnest($1::bigint[], $2::bigint[], $3::bigint[])
+      w (subject, rule, period)
+    on conflict (subject, rule, period) do nothing returning subject, rule, period
+    """
+  fileprivate static let lock = """
+    select l.subject, l.rule, l.period, l.used, l.held, l.alarmed from lines l
+    join unnest($1::bigint[], $2::bigint[], $3::bigint[]) w (subject, rule, period)
+      on l.subject = w.subject and l.rule = w.rule and l.period = w.period
+    order by l.subject, l.rule, l.period for update of l
+    """
 
   func keep(_ line: LedgerLine) {
     guard rows[line.slot].line != line, !rows[line.slot].isGone else { return }
@@ -103,7 +131,7 @@ final class SharedLines {
     rows.append(Row(key: key, line: line, isGone: isGone))
   }
 
-  private static func columns(_ keys: [Key]) -> [SQLValue] {
+  fileprivate static func columns(_ keys: [Key]) -> [SQLValue] {
     [.integers(keys.map(\.subject)), .integers(keys.map(\.rule)), .integers(keys.map(\.period))]
   }
 }

@@ -27,13 +27,15 @@ final class SharedNames {
 
   private static let capacity = 400_000
 
-  func enter(_ generation: String?) {
-    guard generation != self.generation || subjects.count + stored.count > Self.capacity else { return }
+  /// Whether what is remembered holds.
+  @discardableResult func enter(_ generation: String?) -> Bool {
+    guard generation != self.generation || subjects.count + stored.count > Self.capacity else { return true }
     self.generation = generation
     rules = [:]
     subjects = [:]
     periods = [:]
     stored = []
+    return false
   }
 
   func forgetUnconfirmed() {
@@ -82,6 +84,12 @@ final class SharedNames {
     // If this is rolled back, the generation is what it was, and so this must go.
     generation = nil
     return period
+  }
+
+  /// Whether the numbers of all these are known.
+  func knows(rules names: Set<String>, subjects: Set<LineSubject>, periods ids: Set<Int64>) -> Bool {
+    names.allSatisfy { rules[$0] != nil } && subjects.allSatisfy { subject($0) != nil }
+      && ids.allSatisfy { periods[$0] != nil }
   }
 
   /// Learns the numbers of these, and gives numbers to those that have none.

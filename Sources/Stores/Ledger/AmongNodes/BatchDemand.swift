@@ -1,0 +1,55 @@
+import Admission
+import AppAttest
+
+/// What a batch is about, before anything is looked up.
+struct BatchDemand {
+  var requests: [AdmissionRequest] = []
+  var keyIDs: Set<[UInt8]> = []
+  var sessions: Set<[UInt8]> = []
+  var debugTokens: Set<[UInt8]> = []
+  var challenges: Set<Int64> = []
+  var reservations: Set<[UInt8]> = []
+  /// Settlements that may give a count back.
+  var givesBack: [[UInt8]] = []
+  /// The users whom its keys can come to be of in it.
+  private(set) var users: [[UInt8]: [KeyUser]] = [:]
+  var sweep: (now: Int64, limit: Int)?
+
+  init(_ jobs: [LedgerJob]) {
+    for job in jobs {
+      switch job {
+      case .admit(let request), .issueSession(let request, _, _): add(request)
+      case .settle(let settlement):
+        reservations.insert(settlement.id)
+        if settlement.outcome == .released(giveBackCount: true) { givesBack.append(settlement.id) }
+      case .renew(let id, _, _): reservations.insert(id)
+      case .sweep(let now, let limit):
+        sweep = (max(now, sweep?.now ?? now), limit + (sweep?.limit ?? 0))
+      case .remaining(let keyID, let charges, let now):
+        keyIDs.insert(keyID)
+        requests.append(LedgerJob.question(keyID, charges, now))
+      }
+    }
+  }
+
+  private mutating func add(_ request: AdmissionRequest) {
+    requests.append(request)
+    switch request.evidence {
+    case .assertion(let keyID, _, let challenge):
+      keyIDs.insert(keyID)
+      if let user = request.user { add(user, of: keyID) }
+      if let challenge {
+        challenges.insert(challenge.random.prefix(8).reduce(0) { $0 << 8 | Int64($1) })
+      }
+    case .session(let hash, _): sessions.insert(hash)
+    case .debugToken(let hash): debugTokens.insert(hash)
+    case .none: break
+    }
+  }
+
+  private mutating func add(_ user: KeyUser, of keyID: [UInt8]) {
+    // More than a key may have in a day: most of a crowd are refused, and nobody's rows are asked for on their account.
+    guard users[keyID]?.count ?? 0 < 32, users[keyID]?.contains(user) != true else { return }
+    users[keyID, default: []].append(user)
+  }
+}

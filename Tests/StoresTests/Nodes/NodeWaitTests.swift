@@ -1,0 +1,118 @@
+import Admission
+import BramleyTesting
+import SQL
+import Stores
+import System
+import Testing
+
+@Suite("Waiting for PostgreSQL", .serialized, TestPostgres.required) struct NodeWaitTests {
+  @Test("A connection that is killed while its first flight waits for locks: decided anew, and counts once")
+  func killedInFirstFlight() async throws {
+    let fixture = try await NodeFixture(nodes: 2, statementTimeout: 60_000)
+    try await fixture.register(1)
+    let ledger = fixture.nodes[0].ledger
+    for counter in 1...3 {
+      let request = Requests.assertion(0, counter: UInt32(counter), id: counter, charges: [Requests.daily(5)])
+      #expect(try await ledger.admit(request).isAdmitted)
+    }
+    async let decision = fixture.nodes[1].database.holding("select 1 from lines for update") {
+      let request = Requests.assertion(0, counter: 4, id: 4, charges: [Requests.daily(5)])
+      async let decision = ledger.admit(request)
+      let waiting = "from pg_stat_activity where wait_event_type = 'Lock' and query like '%from lines l%'"
+      while try await fixture.number("select count(*) \(waiting)") == 0 {
+        try await Task.sleep(for: .milliseconds(5))
+      }
+      fixture.server.tell("sql select pg_terminate_backend(pid) \(waiting)")
+      // It comes again, and waits again.
+      while try await fixture.number("select count(*) \(waiting)") == 0 {
+        try await Task.sleep(for: .milliseconds(5))
+      }
+      fixture.server.tell(
+        "sql select pg_terminate_backend(pid) from pg_stat_activity where query like 'select 1 from lines%' and pid <> pg_backend_pid()"
+      )
+      return try await decision
+    }
+    #expect(try await decision.isAdmitted)
+    #expect(try await fixture.sums("daily") == (4, 0))
+  }
+
+  @Test("A flight that fails for want of a lock counts nothing, and the connection serves the next")
+  func lockTimeout() async throws {
+    let fixture = try await NodeFixture(nodes: 2, statementTimeout: 4_000)
+    try await fixture.register(1)
+    let ledger = fixture.nodes[0].ledger
+    func admit(_ counter: Int) async throws -> Bool {
+      try await ledger.admit(
+        Requests.assertion(0, counter: UInt32(counter), id: counter, charges: [Requests.daily(5)])
+      ).isAdmitted
+    }
+    for counter in 1...3 { #expect(try await admit(counter)) }
+    var settings = fixture.settings
+    settings.statementTimeout = 60_000
+    let patient = try Database(.postgreSQL(settings))
+    defer { patient.close() }
+    try await patient.holding("select 1 from lines for update") {
+      for counter in 4...5 {
+        await #expect(throws: DatabaseError.timedOut) { _ = try await admit(counter) }
+      }
+    }
+    #expect(try await admit(6))
+    #expect(try await admit(4))
+    #expect(try await fixture.sums("daily") == (5, 0))
+  }
+
+  @Test("Frozen: the loop whose requests wait for PostgreSQL goes on, and they are answered after")
+  func loops() async throws {
+    let fixture = try await NodeFixture(nodes: 1, statementTimeout: 60_000)
+    try await fixture.register(8)
+    let node = fixture.nodes[0]
+    let (ledger, keys) = (node.ledger, node.keys)
+    for key in 0..<8 {
+      let request = Requests.assertion(key, counter: 1, id: key, charges: [Requests.daily(5)])
+      #expect(try await ledger.admit(request).isAdmitted)
+    }
+    let loop = try EventLoop()
+    defer { loop.stop() }
+    let answered = Locked(0)
+    let posted = Locked(0)
+    fixture.server.tell("freeze")
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for key in 0..<8 {
+        group.addTask(executorPreference: loop) {
+          posted.withLock { $0 += 1 }
+          let request = Requests.assertion(key, counter: 2, id: 100 + key, charges: [Requests.daily(5)])
+          let isAdmitted = try await ledger.admit(request).isAdmitted
+          #expect(isAdmitted)
+          #expect(loop.isCurrent)
+          answered.withLock { $0 += 1 }
+        }
+        group.addTask(executorPreference: loop) {
+          posted.withLock { $0 += 1 }
+          let found = try await keys.key(StoreFixture.keyID(key))
+          #expect(found != nil)
+          answered.withLock { $0 += 1 }
+        }
+      }
+      // Whatever else the same loop has to do meanwhile: it turns, although everybody else waits.
+      let turns = await withTaskGroup(of: Int.self) { turning in
+        turning.addTask(executorPreference: loop) {
+          var turns = 0
+          while posted.withLock({ $0 }) < 16 || turns < 200 {
+            await Task.yield()
+            try? await Task.sleep(for: .milliseconds(1))
+            #expect(loop.isCurrent)
+            turns += 1
+          }
+          return turns
+        }
+        return await turning.next() ?? 0
+      }
+      #expect(turns >= 200)
+      #expect(answered.withLock { $0 } == 0)
+      fixture.server.tell("thaw")
+      try await group.waitForAll()
+    }
+    #expect(answered.withLock { $0 } == 16)
+    #expect(try await fixture.sums("daily") == (16, 0))
+  }
+}
