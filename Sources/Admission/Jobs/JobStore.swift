@@ -17,8 +17,8 @@ package struct JobLease: Sendable, Equatable {
 package enum JobClaim: Sendable, Equatable {
   /// It is this node's, until the lease ends.
   case taken(JobLease)
-  /// Another run holds it.
-  case held(JobLease)
+  /// Another run holds it; nil where another node is taking it at this very moment.
+  case held(JobLease?)
   /// It is to run at that time.
   case notDue(Int64)
 }

@@ -70,7 +70,7 @@ package actor JobRunner {
         watched = nil
         return try await run(lease)
       case .held(let lease):
-        if watched?.lease != lease { watched = (lease, context.uptime()) }
+        if let lease, watched?.lease != lease { watched = (lease, context.uptime()) }
         return .heldElsewhere
       case .notDue:
         watched = nil

@@ -18,9 +18,6 @@ extension Database {
 }
 
 extension Transaction {
-  /// Ends a `select` whose rows are locked until the end of the transaction; SQLite has one writer.
-  var locking: String { dialect == .postgreSQL ? " for update" : "" }
-
   /// Waits until nobody else is at any of these names, and keeps others from them until the end.
   func lock(names: [String]) throws {
     guard dialect == .postgreSQL, !names.isEmpty else { return }

@@ -40,11 +40,10 @@ package struct SQLAppleEventStore: AppleEventStore {
 
   package func pending(now: Int64, retryAt: Int64, limit: Int64) async throws -> [PendingAppleEvent] {
     try await database.accountStep { transaction in
-      let end = transaction.dialect == .postgreSQL ? " for update skip locked" : ""
       let events = try transaction.rows(
         """
         select jti, type, team_id, subject, event_time, received_at from apple_events
-        where applied_at is null and (next_try <= $1 or next_try > $3) order by event_time, id limit $2\(end)
+        where applied_at is null and (next_try <= $1 or next_try > $3) order by event_time, id limit $2\(transaction.skippingLocked)
         """,
         [
           .integer(now), .integer(max(limit, 0)),

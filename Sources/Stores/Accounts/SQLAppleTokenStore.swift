@@ -55,9 +55,8 @@ package struct SQLAppleTokenStore: AppleTokenStore {
 
   package func due(now: Int64, retryAt: Int64, limit: Int64) async throws -> [SealedAppleToken] {
     try await database.accountStep { transaction in
-      let end = transaction.dialect == .postgreSQL ? " for update skip locked" : ""
       let ids = try transaction.rows(
-        "select id from apple_tokens where next_check <= $1 order by next_check, id limit $2\(end)",
+        "select id from apple_tokens where next_check <= $1 order by next_check, id limit $2\(transaction.skippingLocked)",
         [.integer(now), .integer(max(limit, 0))]
       ) { $0.int64(0) }
       for id in ids {

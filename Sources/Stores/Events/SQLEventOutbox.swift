@@ -50,11 +50,10 @@ package struct SQLEventOutbox: EventOutbox {
     guard isDue else { return [] }
     return try await database.accountStep { transaction in
       let now = try clock.time(transaction, now: now)
-      let end = transaction.dialect == .postgreSQL ? " for update skip locked" : ""
       let taken = try transaction.rows(
         """
         with due as materialized (
-          select id from outgoing_events where \(Self.due) order by next_try, id limit $3\(end))
+          select id from outgoing_events where \(Self.due) order by next_try, id limit $3\(transaction.skippingLocked))
         update outgoing_events set attempts = attempts + 1, next_try = $4 where id in (select id from due)
         returning id, webhook_id, type, attempts, created_at, data, contact
         """,

@@ -25,11 +25,19 @@ package struct SQLJobStore: JobStore {
     return try await database.write { transaction in
       let now = try clock.time(transaction, now: now)
       let latest = now.saturatingAdd(interval)
-      try transaction.execute(
-        "insert into jobs (name, generation, next_run) values ($1, 0, $2) on conflict (name) do nothing",
-        [.text(job), .integer(latest)])
-      // One conditional update: whoever waits for its lock judges the row as it is then.
+      var row = try Self.row(job, transaction, locked: true)
+      if row == nil {
+        // Another node is at it: whoever waited for it would come too late.
+        if let known = try Self.row(job, transaction) { return .held(known.lease) }
+        try transaction.execute(
+          "insert into jobs (name, generation, next_run) values ($1, 0, $2) on conflict (name) do nothing",
+          [.text(job), .integer(latest)])
+        row = try Self.row(job, transaction, locked: true)
+      }
+      guard let row else { return .held(nil) }
+      if let refusal = row.refusal(abandoned: abandoned, now: now, latest: latest) { return refusal }
       let until = now.saturatingAdd(lease)
+      // The same rule again, in the one statement that takes it.
       let taken = try transaction.first(
         """
         update jobs set generation = generation + 1, node = $2, leased_until = $3, last_start = $4
@@ -43,8 +51,7 @@ package struct SQLJobStore: JobStore {
           .integer(abandoned?.generation ?? -1), .integer(abandoned?.until ?? -1), .integer(latest),
         ]
       ) { $0.int64(0) }
-      if let taken { return .taken(JobLease(job: job, generation: taken, until: until)) }
-      return try Self.row(job, transaction)?.refusal(abandoned: nil, now: now, latest: latest) ?? .notDue(now)
+      return taken.map { .taken(JobLease(job: job, generation: $0, until: until)) } ?? .held(row.lease)
     }
   }
 
@@ -101,19 +108,20 @@ package struct SQLJobStore: JobStore {
     var leasedUntil: Int64?
     var nextRun: Int64
 
+    var lease: JobLease? { leasedUntil.map { JobLease(job: job, generation: generation, until: $0) } }
+
     /// Why it cannot be taken; the same rule as the update's.
     func refusal(abandoned: JobLease?, now: Int64, latest: Int64) -> JobClaim? {
-      if let leasedUntil {
-        let lease = JobLease(job: job, generation: generation, until: leasedUntil)
-        return leasedUntil <= now || lease == abandoned ? nil : .held(lease)
-      }
+      if let lease { return lease.until <= now || lease == abandoned ? nil : .held(lease) }
       return nextRun <= now || nextRun > latest ? nil : .notDue(nextRun)
     }
   }
 
-  private static func row(_ job: String, _ transaction: Transaction) throws -> Row? {
-    try transaction.first(
-      "select generation, leased_until, next_run from jobs where name = $1", [.text(job)]
+  /// - Parameter locked: keeps it from others until the end of the transaction; nil where another node has it.
+  private static func row(_ job: String, _ transaction: Transaction, locked: Bool = false) throws -> Row? {
+    let end = locked ? transaction.skippingLocked : ""
+    return try transaction.first(
+      "select generation, leased_until, next_run from jobs where name = $1\(end)", [.text(job)]
     ) {
       Row(job: job, generation: $0.int64(0), leasedUntil: $0.optionalInt64(1), nextRun: $0.int64(2))
     }

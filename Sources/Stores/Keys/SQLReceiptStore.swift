@@ -112,7 +112,6 @@ package struct SQLReceiptStore: ReceiptStore {
 
   /// Makes due what no schedule gave, and puts off those of keys that nobody uses.
   private static func tidy(_ kind: String, _ demand: ReceiptDemand, _ transaction: Transaction) throws {
-    let skip = transaction.dialect == .postgreSQL ? " for update of r skip locked" : ""
     try transaction.execute(
       "update device_receipts set next_refresh = $1 where \(kind) and next_refresh > $2",
       [.integer(demand.now), .integer(demand.horizon)])
@@ -123,7 +122,7 @@ package struct SQLReceiptStore: ReceiptStore {
           join device_states s on s.device = r.device
         where r.\(kind) and r.next_refresh <= $1
           and (k.status <> 0 or (k.registered_at < $3 and s.used_on < $4))
-        order by r.next_refresh limit 1000\(skip))
+        order by r.next_refresh limit 1000\(transaction.skippingLocked(of: "r")))
       """,
       [
         .integer(demand.now), .integer(demand.idleUntil), .integer(demand.activeSince),
@@ -134,7 +133,6 @@ package struct SQLReceiptStore: ReceiptStore {
   private static func take(
     _ kind: String, _ limit: Int, _ demand: ReceiptDemand, _ transaction: Transaction
   ) throws -> [StoredReceipt] {
-    let skip = transaction.dialect == .postgreSQL ? " for update of r skip locked" : ""
     let receipts = try transaction.rows(
       """
       select r.device, r.receipt, r.fetched_at, r.failures, k.key_id, k.public_key, k.app_id, k.environment,
@@ -142,7 +140,7 @@ package struct SQLReceiptStore: ReceiptStore {
       from device_receipts r join device_keys k on k.id = r.device join device_states s on s.device = r.device
       where r.\(kind) and r.next_refresh <= $1 and k.status = 0
         and (k.registered_at >= $2 or s.used_on >= $3)
-      order by r.next_refresh limit $4\(skip)
+      order by r.next_refresh limit $4\(transaction.skippingLocked(of: "r"))
       """,
       [
         .integer(demand.now), .integer(demand.activeSince), .integer(demand.activeSince / 86_400),

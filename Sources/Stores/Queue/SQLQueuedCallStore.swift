@@ -51,11 +51,10 @@ package struct SQLQueuedCallStore: QueuedCallStore {
     }
     guard isDue else { return [] }
     return try await database.write { transaction in
-      let end = transaction.dialect == .postgreSQL ? " for update skip locked" : ""
       return try transaction.rows(
         """
         update queued_calls set next_look = $3 where id in (
-          select id from queued_calls where \(due) order by next_look limit $4\(end))
+          select id from queued_calls where \(due) order by next_look limit $4\(transaction.skippingLocked))
         returning \(Self.columns)
         """, [.integer(now), .integer(far), .integer(again), .integer(Int64(max(limit, 0)))]
       ) { Self.call($0) }

@@ -88,11 +88,10 @@ package struct SQLDeletionStore: DeletionStore, DeletionList {
 
   package func claim(lease: Int64, now: Int64) async throws -> Deletion? {
     try await database.accountStep { transaction in
-      let end = transaction.dialect == .postgreSQL ? " for update skip locked" : ""
       while true {
         let id = try transaction.first(
           """
-          select id from deletions where next_try <= $1 or next_try > $2 order by next_try, id limit 1\(end)
+          select id from deletions where next_try <= $1 or next_try > $2 order by next_try, id limit 1\(transaction.skippingLocked)
           """, [.integer(now), .integer(now.addingReportingOverflow(DeletionRule.longestDelay).partialValue)]
         ) { $0.int64(0) }
         guard let id, let found = try DeletionRows.deletion(id, transaction) else { return nil }
