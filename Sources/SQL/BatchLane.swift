@@ -4,7 +4,7 @@ import System
 /// row once. It is the writer's, in the hands of one thread at a time, and may keep rows between batches.
 ///
 /// On PostgreSQL other nodes decide at the same time: a decider locks the rows that it reads (`for update`), in one
-/// order, and keeps none that can change.
+/// order, and keeps none that can change, unless as a guess which the rows correct.
 package protocol BatchDecider: AnyObject {
   associatedtype Job: Sendable
   associatedtype Answer: Sendable

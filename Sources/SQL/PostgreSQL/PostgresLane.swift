@@ -50,7 +50,6 @@ final class PostgresLane {
           }
         case .unavailable?, .timedOut?, .conflict?, .readOnly?, .diskFull?:
           for job in jobs { job.fail(error) }
-          if error as? DatabaseError == .timedOut, let open = connection { Silence.end(settings, on: open) }
           return
         default:
           guard jobs.count > 1 else {
@@ -94,6 +93,8 @@ final class PostgresLane {
       if open.isBroken || !isAnnounced {
         connection = nil
         reach.lost()
+      } else if error as? DatabaseError == .timedOut {
+        Silence.end(settings, on: open)
       }
       throw error
     }

@@ -63,6 +63,10 @@ import Testing
     #expect(load.answered.withLock { $0.count } >= before + 50)
     load.isOver.store(true, ordering: .releasing)
     await running
+    // Each node pauses for itself between its attempts to connect.
+    for node in fixture.nodes {
+      for _ in 0..<600 where await !node.database.isReady() { try await Task.sleep(for: .milliseconds(100)) }
+    }
     let answered = load.answered.withLock { $0 }
     let unknown = Int64(load.unknown.load(ordering: .relaxed))
     #expect(load.failures.withLock { !$0.isEmpty })
