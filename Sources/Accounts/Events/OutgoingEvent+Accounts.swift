@@ -30,15 +30,12 @@ extension OutgoingEvent {
       ], time: now)
   }
 
-  /// - Parameters:
-  ///   - former: the user who was left behind, whose data the app's backend may carry over.
-  ///   - discarded: whether that user is deleted by it.
+  /// - Parameter former: the user who was left behind, whose data the app's backend may carry over.
   package static func switched(
-    _ open: OpenSession, from former: UUID?, discarded: Bool, now: Int64
+    _ open: OpenSession, from former: UUID?, now: Int64
   ) -> OutgoingEvent {
     var members = [session(open)]
     if let former { members.append(("previous_user_id", .string(former.description))) }
-    members.append(("previous_user_deleted", .bool(discarded)))
     return OutgoingEvent(.userSwitched, open.user, members, time: now)
   }
 

@@ -20,6 +20,9 @@ package protocol AccountStore: Sendable {
   >
   /// Consumes a switch ticket and opens a session of the other user (RULES §3.7).
   func `switch`(_ change: AccountSwitch) async throws -> Result<OpenSession, SignInRefusal>
+  /// Notes what the session that a ticket opened says of the anonymous user who was left behind, and begins their
+  /// deletion where they are discarded (RULES §3.7). The deletion that it began, ended where nothing is to be erased.
+  func leave(_ said: LeavingWord) async throws -> Result<Deletion?, SignInRefusal>
   /// Judges a refresh token and rotates (RULES §3.4, §3.5, §3.8).
   func refresh(_ refresh: Refresh) async throws -> RefreshOutcome
   /// The session and its user, where both live; acknowledges the session (RULES §3.8). nil when it is gone; a

@@ -93,6 +93,9 @@ package enum SignInRefusal: Error, Sendable, Equatable {
   case stepUpRequired(maxAge: Int64)
   /// Re-authentication by an identity that is not linked to the bearer's user.
   case userMismatch
+  /// The session left no anonymous user behind, they are anonymous no more, or the other word was said of them before
+  /// (RULES §3.7).
+  case nothingLeftBehind
   /// A table of the app's keeps the user who was to be discarded; `what` is the database's word of it, for the
   /// operator.
   case discardBlocked(what: String)
@@ -122,35 +125,24 @@ package struct IdentityLink: Sendable, Equatable {
   }
 }
 
-/// What to do with the anonymous user that a switch leaves behind (RULES §3.7).
-package enum LeftBehind: String, Sendable, CaseIterable {
-  case keep
-  case discard
-}
-
 /// A user who found their identity at another account goes over to it (RULES §3.7).
 package struct AccountSwitch: Sendable, Equatable {
   package var ticketHash: [UInt8]
   /// The session of the bearer, to which the ticket is bound.
   package var bearer: UUID
   package var session: UUID
-  package var leaving: LeftBehind
-  /// Names of what may be owned by a user who is discarded (``OwnedData``).
-  package var owned: [String]
   package var keyID: [UInt8]?
   package var origin: RequestOrigin
   package var now: Int64
   package var expectation = StepExpectation.anything
 
   package init(
-    ticketHash: [UInt8], bearer: UUID, session: UUID, leaving: LeftBehind = .keep, owned: [String] = [],
-    keyID: [UInt8]? = nil, origin: RequestOrigin = .user, now: Int64
+    ticketHash: [UInt8], bearer: UUID, session: UUID, keyID: [UInt8]? = nil, origin: RequestOrigin = .user,
+    now: Int64
   ) {
     self.ticketHash = ticketHash
     self.bearer = bearer
     self.session = session
-    self.leaving = leaving
-    self.owned = owned
     self.keyID = keyID
     self.origin = origin.with(device: keyID)
     self.now = now

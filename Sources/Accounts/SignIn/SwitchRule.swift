@@ -70,14 +70,14 @@ package enum SwitchRule {
   package enum Decision: Sendable, Equatable {
     /// The session that it opened, once more.
     case again(User)
-    /// A session for the user with this `auth_time`; `discarding` is an anonymous user who is left for good.
-    case go(User, authTime: Int64, discarding: UUID?)
+    /// A session for the user with this `auth_time`; `leaving` is an anonymous user who is left behind.
+    case go(User, authTime: Int64, leaving: UUID?)
   }
 
   package static func decide(_ change: AccountSwitch, _ facts: Facts) throws(SignInRefusal) -> Decision {
     guard let ticket = facts.ticket, ticket.bearer == change.bearer else { throw .challengeInvalid }
     if let usedAt = ticket.usedAt {
-      // The bearer's session may be gone with the user who was discarded.
+      // The bearer's session may be gone by now.
       guard change.now < usedAt.saturatingAdd(UsedToken.repeatWindow), let opened = facts.opened,
         opened.acknowledgedAt == nil, let user = facts.user, user.id == opened.userID
       else { throw .tokenUsed }
@@ -92,9 +92,8 @@ package enum SwitchRule {
     else { throw .challengeInvalid }
     try user.mayEnter(at: change.now)
     if let revokedAt = facts.revokedAt, ticket.issuedAt <= revokedAt { throw .consentRevoked }
-    let isDiscarded = change.leaving == .discard && bearer.user.isAnonymous
     return .go(
       user, authTime: min(ticket.authTime, change.now / 1_000),
-      discarding: isDiscarded ? bearer.user.id : nil)
+      leaving: bearer.user.isAnonymous ? bearer.user.id : nil)
   }
 }

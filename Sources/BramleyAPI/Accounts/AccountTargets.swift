@@ -26,6 +26,8 @@ public enum AccountTargets {
   public static let appleChallenge = prefix + "/apple/challenge"
   /// `POST`: goes over to the account that an identity belongs to. Bramley's own.
   public static let switchAccount = prefix + "/switch"
+  /// `POST`: says what becomes of the anonymous user that a switch left behind. Bramley's own.
+  public static let leaving = prefix + "/switch/leaving"
   /// `POST`, by Apple: what became of a user's consent.
   public static let appleNotifications = "/apple/notifications"
   /// `GET`: the server lives.

@@ -81,6 +81,8 @@ extension ErrorCode {
   public static let insufficientUserAuthentication: ErrorCode = "insufficient_user_authentication"
   /// 400: the switch ticket is unknown, used, over, or another session's.
   public static let switchTicketInvalid: ErrorCode = "switch_ticket_invalid"
+  /// 422: the session did not come from a switch that left an anonymous user, or nothing can be said of them any more.
+  public static let nothingLeftBehind: ErrorCode = "nothing_left_behind"
   /// 503: the account is being deleted.
   public static let deletionInProgress: ErrorCode = "deletion_in_progress"
   /// 422: a table of the app's refuses that the account goes; nothing happened.
@@ -121,7 +123,8 @@ extension ErrorCode {
     .samlProviderDisabled, .web3ProviderDisabled, .providerDisabled, .manualLinkingDisabled,
     .singleIdentityNotDeletable, .identityNotFound, .identityAlreadyExists, .identityLimitReached,
     .identityTokenInvalid, .audienceNotAccepted, .nonceMismatch, .identityTokenUsed, .consentRevoked,
-    .userMismatch, .insufficientUserAuthentication, .switchTicketInvalid, .deletionInProgress,
+    .userMismatch, .insufficientUserAuthentication, .switchTicketInvalid, .nothingLeftBehind,
+    .deletionInProgress,
     .deletionBlocked, .deletionNotFound, .appleAccountMismatch, .authorizationCodeInvalid, .revocationFailed,
     .flowStateNotFound, .flowStateExpired, .badCodeVerifier, .badOAuthState, .badOAuthCallback,
     .notificationInvalid, .hookRefused, .hookFailed, .hookTimeout,

@@ -80,6 +80,11 @@ extension Failure {
     case .userMismatch:
       return Failure(403, .userMismatch, "This identity is not one of the signed-in user's")
     case .changed: return .changing
+    case .nothingLeftBehind:
+      return Failure(
+        422, .nothingLeftBehind,
+        "This session left no anonymous user behind, they are anonymous no more, or the other word was said before"
+      )
     case .discardBlocked(let what): return .deletionBlocked(what)
     }
   }

@@ -49,6 +49,7 @@ extension SignInRefusal {
     case .stepUpRequired: "step-up required"
     case .userMismatch: "another user's identity"
     case .changed: "changed meanwhile"
+    case .nothingLeftBehind: "nobody left behind"
     case .discardBlocked: "a table keeps the user who was to be discarded"
     }
   }

@@ -65,6 +65,12 @@ enum HeldRows {
       columns: [("issued_at", .time), ("expires_at", .time), ("used_at", .time)],
       secrets: [("ticket", "kept as a hash")]),
     Part(
+      name: "left_behind", tables: ["left_users"],
+      sql: """
+        select l.user_id, l.word from left_users l join sessions s on s.id = l.session where s.user_id = $1
+        order by l.session
+        """, columns: [("anonymous_user", .uuid), ("said", .text)]),
+    Part(
       name: "browser_flows", tables: ["web_flows"],
       sql: """
         select client_id, redirect_to, expires_at from web_flows

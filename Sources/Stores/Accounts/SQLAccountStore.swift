@@ -62,6 +62,16 @@ package struct SQLAccountStore: AccountStore {
     }
   }
 
+  package func leave(_ said: LeavingWord) async throws -> Result<Deletion?, SignInRefusal> {
+    try await database.accountStep { transaction in
+      do {
+        return .success(try LeavingStep(said: said, transaction: transaction).run())
+      } catch let refusal as SignInRefusal {
+        return .failure(refusal)
+      }
+    }
+  }
+
   package func refresh(_ refresh: Refresh) async throws -> RefreshOutcome {
     try await database.accountStep { transaction in
       try transaction.expecting(refresh.expectation, changed: RefreshOutcome.refused(.changed)) {

@@ -17,9 +17,7 @@ struct SwitchStep {
     case .again(let user):
       guard let session = facts.opened else { throw SignInRefusal.tokenUsed }
       return OpenSession(user: user, session: session)
-    case .go(let user, let authTime, let discarded):
-      // Before anything is written: a refusal leaves no trace.
-      let leaving = try discarded.map(begin)
+    case .go(let user, let authTime, let left):
       var user = user
       user.lastSignInAt = change.now
       user.updatedAt = change.now
@@ -38,31 +36,14 @@ struct SwitchStep {
         authTime: authTime, methods: [method], keyID: change.keyID)
       try AccountSessionRows.insert(session, transaction)
       try SwitchTicketRows.use(ticket.hash, opened: session.id, now: change.now, transaction)
+      if let left { try LeftUserRows.insert(left, leftBy: session.id, transaction) }
       try AuditRows.write(
         .login, by: change.origin, user: user.id, session: session.id, reason: "switched", now: change.now,
         transaction)
       let switched = OpenSession(user: user, session: session)
       try EventRows.insert(
-        .switched(switched, from: facts.bearer?.user.id, discarded: discarded != nil, now: change.now),
-        transaction)
-      // Where nothing is to be erased first, at once.
-      if let leaving, leaving.owed.isEmpty {
-        _ = try FinishDeletionStep(id: leaving.id, now: change.now, transaction: transaction).run()
-      }
+        .switched(switched, from: facts.bearer?.user.id, now: change.now), transaction)
       return switched
-    }
-  }
-
-  /// Begins the deletion of the user who is left for good.
-  private func begin(_ user: UUID) throws -> Deletion {
-    let request = DeletionRequest(
-      user: user, operation: try DeletionRows.freshName(transaction), origin: change.origin,
-      policy: .eventual, proof: .none, reason: "discarded", owned: change.owned, lease: change.now,
-      now: change.now)
-    do {
-      return try BeginDeletionStep(request: request, transaction: transaction).run().deletion
-    } catch DeletionRefusal.blocked(let what) {
-      throw SignInRefusal.discardBlocked(what: what)
     }
   }
 

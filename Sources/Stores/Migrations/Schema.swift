@@ -20,6 +20,7 @@ package enum Schema {
     Migration(version: 14, name: "team transfers", sql: teamTransfers),
     Migration(version: 15, name: "objects", sql: objects),
     Migration(version: 16, name: "leaving users", sql: leavingUsers),
+    Migration(version: 17, name: "left users", sql: leftUsers),
   ]
 
   /// Brings the database to this program's schema; the versions that were applied.

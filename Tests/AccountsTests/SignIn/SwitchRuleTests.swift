@@ -21,13 +21,13 @@ struct SwitchRuleTests {
   }
 
   private func decide(
-    _ facts: SwitchRule.Facts, _ leaving: LeftBehind = .keep, bearer: UUID = Example.id(2)
+    _ facts: SwitchRule.Facts, bearer: UUID = Example.id(2)
   ) -> Result<SwitchRule.Decision, SignInRefusal> {
     do throws(SignInRefusal) {
       return .success(
         try SwitchRule.decide(
           AccountSwitch(
-            ticketHash: [1], bearer: bearer, session: Example.id(9), leaving: leaving, now: now), facts))
+            ticketHash: [1], bearer: bearer, session: Example.id(9), now: now), facts))
     } catch {
       return .failure(error)
     }
@@ -39,17 +39,16 @@ struct SwitchRuleTests {
     return facts
   }
 
-  @Test("RULES §3.7: a ticket opens its user for its bearer, and discards an anonymous user alone")
+  @Test("RULES §3.7: a ticket opens its user for its bearer, who leaves an anonymous user alone behind")
   func go() throws {
     let owner = try #require(facts.user)
     let authTime = ticket.authTime
-    #expect(decide(facts) == .success(.go(owner, authTime: authTime, discarding: nil)))
-    #expect(decide(facts, .discard) == .success(.go(owner, authTime: authTime, discarding: Example.id(1))))
+    #expect(decide(facts) == .success(.go(owner, authTime: authTime, leaving: Example.id(1))))
     let named = changed { $0.bearer?.user.isAnonymous = false }
-    #expect(decide(named, .discard) == .success(.go(owner, authTime: authTime, discarding: nil)))
+    #expect(decide(named) == .success(.go(owner, authTime: authTime, leaving: nil)))
     // A ticket of the future proves nothing of the future.
     let ahead = changed { $0.ticket?.authTime = .max }
-    #expect(decide(ahead) == .success(.go(owner, authTime: now / 1_000, discarding: nil)))
+    #expect(decide(ahead) == .success(.go(owner, authTime: now / 1_000, leaving: Example.id(1))))
   }
 
   @Test("RULES §3.7: whatever has changed since refuses it")

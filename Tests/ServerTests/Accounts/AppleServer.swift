@@ -113,6 +113,12 @@ struct AppleServer: Sendable {
       Self.body(sheet(account), [("link_identity", true)] + more), bearer: session.accessToken)
   }
 
+  /// Says what becomes of whom the session left behind.
+  func leave(_ word: String, by session: ClientSession) async throws -> HTTPResponse {
+    try await server.ask(
+      .post, "/switch/leaving", #"{"leaving":"\#(word)"}"#, bearer: session.accessToken)
+  }
+
   /// A challenge of the server's.
   func challenge(_ purpose: String, bearer: String? = nil) async throws -> HTTPResponse {
     try await server.ask(.post, "/apple/challenge", #"{"purpose":"\#(purpose)"}"#, bearer: bearer)

@@ -96,58 +96,6 @@ import Testing
     #expect(try await Outcome(apple.link(to: owner)) == Outcome(422, "identity_already_exists"))
   }
 
-  @Test("RULES §3.7: a switch ticket opens the other account once, for the session it is bound to alone")
-  func switching() async throws {
-    let apple = try await AppleServer()
-    let owner = try await apple.signIn()
-    let anonymous = try await apple.server.signUp()
-    let stranger = try await apple.server.signUp()
-    let ticket = try await apple.link(to: anonymous).json["switch_ticket"]?.string ?? ""
-    func go(_ session: ClientSession, _ leaving: String = "keep") async throws -> HTTPResponse {
-      try await apple.server.ask(
-        .post, "/switch", #"{"switch_ticket":"\#(ticket)","leaving":"\#(leaving)"}"#,
-        bearer: session.accessToken)
-    }
-    #expect(try await Outcome(go(stranger)) == Outcome(400, "switch_ticket_invalid"))
-    #expect(try await Outcome(go(anonymous, "burn")) == Outcome(400, "validation_failed"))
-    let switched = try await ClientSession(go(anonymous, "discard"))
-    #expect(switched.userID == owner.userID)
-    // Sent twice, since the answer was lost.
-    #expect(try await ClientSession(go(anonymous, "discard")).sessionID == switched.sessionID)
-    #expect(try await apple.server.ask(.get, "/user", bearer: switched.accessToken).status == 200)
-    #expect(try await Outcome(go(anonymous, "discard")) == Outcome(400, "switch_ticket_invalid"))
-    // Who is discarded goes as in every deletion, behind the answer.
-    await apple.server.whole.background.drain()
-    #expect(
-      try await Outcome(apple.server.ask(.get, "/user", bearer: anonymous.accessToken))
-        == Outcome(403, "session_not_found"))
-    #expect(try await apple.server.ask(.post, "/switch", "{}").status == 403)
-  }
-
-  @Test("RULES §3.7, §4.1: what is kept for the anonymous user who is discarded is erased as well")
-  func discardedData() async throws {
-    let files = InMemoryFiles()
-    let apple = try await AppleServer(owned: [files])
-    _ = try await apple.signIn()
-    let guest = try await apple.server.signUp()
-    let user = try #require(UUID(guest.userID))
-    files.put("a", of: user)
-    files.fail(true)
-    let ticket = try await apple.link(to: guest).json["switch_ticket"]?.string ?? ""
-    let response = try await apple.server.ask(
-      .post, "/switch", #"{"switch_ticket":"\#(ticket)","leaving":"discard"}"#, bearer: guest.accessToken)
-    #expect(response.status == 200)
-    await apple.server.whole.background.drain()
-    #expect(try await storedUsers(apple.server).user(user) == nil)
-    #expect(files.files(of: user) == ["a"])
-    files.fail(false)
-    try await apple.resume(after: 600)
-    #expect(files.files(of: user) == [])
-    #expect(
-      try await Outcome(apple.server.ask(.get, "/user", bearer: guest.accessToken))
-        == Outcome(403, "session_not_found"))
-  }
-
   @Test("RULES §3.5: reuse by a user with an identity ends the session, and with it both of its tokens")
   func reuse() async throws {
     let apple = try await AppleServer()

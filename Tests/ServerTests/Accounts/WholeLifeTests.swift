@@ -57,8 +57,9 @@ import Testing
     let ticket = try #require(try await conflict.json["switch_ticket"]?.string)
     let switched = try await ClientSession(
       apple.server.ask(
-        .post, "/switch", #"{"switch_ticket":"\#(ticket)","leaving":"discard"}"#, bearer: second.accessToken))
+        .post, "/switch", #"{"switch_ticket":"\#(ticket)"}"#, bearer: second.accessToken))
     #expect(switched.userID == guest.userID)
+    #expect(try await apple.leave("discard", by: switched).status == 200)
     await apple.server.whole.background.drain()
     #expect(try await apple.user(second) == nil)
 

@@ -27,6 +27,7 @@ struct BrokenAccounts: AccountStore, UserStore, SigningKeyStore, AppleTokenStore
     _ signIn: IdentitySignIn, bearer: UUID
   ) async throws -> Result<OpenSession, SignInRefusal> { throw Down() }
   func `switch`(_ change: AccountSwitch) async throws -> Result<OpenSession, SignInRefusal> { throw Down() }
+  func leave(_ said: LeavingWord) async throws -> Result<Deletion?, SignInRefusal> { throw Down() }
   func refresh(_ refresh: Refresh) async throws -> RefreshOutcome { throw Down() }
   func session(_ id: UUID, now: Int64) async throws -> OpenSession? { throw Down() }
   func signOut(

@@ -13,7 +13,7 @@ import Testing
   private static let name = "custom_access_token"
 
   enum Step: String, CaseIterable {
-    case signIn, link, reauthenticate, switchOver, discard, retired
+    case signIn, link, reauthenticate, switchOver, retired
   }
 
   /// Everybody who is needed, with a hook that works, and the request of one step.
@@ -48,13 +48,11 @@ import Testing
         let sheet = try await apple.sheet(raw: challenge["challenge"]?.string ?? "")
         let body = AppleServer.body(sheet, [("reauthenticate", true)])
         send = { try await apple.grant(body, bearer: owner.accessToken) }
-      case .switchOver, .discard:
+      case .switchOver:
         let ticket = try await apple.link(to: guest).json["switch_ticket"]?.string ?? ""
-        let leaving = step == .discard ? "discard" : "keep"
         send = {
           try await apple.server.ask(
-            .post, "/switch", #"{"switch_ticket":"\#(ticket)","leaving":"\#(leaving)"}"#,
-            bearer: guest.accessToken)
+            .post, "/switch", #"{"switch_ticket":"\#(ticket)"}"#, bearer: guest.accessToken)
         }
       case .retired:
         // Whoever lost the answer to a link refreshes the session that it retired.

@@ -154,20 +154,16 @@ import Testing
   @Test("RULES §3.7: a ticket opens one session", arguments: Backend.allCases)
   func ticket(backend: Backend) async throws {
     let nodes = try await Nodes(backend)
-    let owner = try await nodes.fixture.signIn(1, token: 1, 1).get()
-    let guest = try await nodes.fixture.signUp(2)
-    #expect(
-      try await nodes.fixture.link(1, token: 2, 3, bearer: guest.session.id).refusal
-        == .linkedToAnotherUser)
+    let offered = try await OfferedSwitch(nodes.fixture)
     let opened = try await nodes.all { number in
-      try await nodes.accounts(number).switch(
-        AccountSwitch(
-          ticketHash: Fixture.hash(3_003), bearer: guest.session.id, session: Fixture.id(30_000 + number),
-          leaving: .discard, now: Fixture.now)
-      ).get()
+      try await offered.go(10_000 + number, by: nodes.accounts(number)).get()
     }
-    #expect(Set(opened.map(\.session.id)).count == 1)
-    #expect(opened.allSatisfy { $0.user.id == owner.user.id })
+    let session = try #require(opened.first?.session.id)
+    #expect(opened.allSatisfy { $0.user.id == offered.owner.user.id && $0.session.id == session })
+    let begun = try await nodes.all { number in
+      try await offered.say(.discard, by: session, through: nodes.accounts(number)).get()
+    }
+    #expect(begun.compactMap { $0 }.count == 1)
     #expect(try await nodes.fixture.count("users") == 1)
   }
 

@@ -275,7 +275,7 @@ import Testing
     let open = try await fixture.accounts.switch(
       AccountSwitch(
         ticketHash: Fixture.hash(3_003), bearer: guest.session.id, session: Fixture.id(20_010),
-        leaving: .keep, keyID: nil, now: now + 20_000)
+        keyID: nil, now: now + 20_000)
     ).get()
     #expect(open.user.id == owner.user.id)
     #expect(open.user.identities.map(\.status) == [.live])

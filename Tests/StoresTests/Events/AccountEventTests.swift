@@ -32,8 +32,12 @@ import Testing
     _ = try await fixture.accounts.switch(
       AccountSwitch(
         ticketHash: AccountFixture.hash(3_005), bearer: other.session.id, session: AccountFixture.id(20_006),
-        leaving: .discard, now: now)
+        now: now)
     ).get()
+    for _ in 0..<2 {
+      let said = LeavingWord(session: AccountFixture.id(20_006), word: .discard, now: now)
+      _ = try await fixture.accounts.leave(said).get()
+    }
     try await fixture.tokens.add(
       AppleChallenge(
         hash: AccountFixture.hash(1), purpose: .reauthenticate, session: linked.session.id,

@@ -12,7 +12,7 @@ struct AccountRoutes: Sendable {
       AccountTargets.discovery, AccountTargets.appleChallenge, AccountTargets.switchAccount,
       AccountTargets.authorize, AccountTargets.identityAuthorize, AccountTargets.callback,
       AccountTargets.adminUsers, AccountTargets.adminUser, AccountTargets.appleNotifications,
-      AccountTargets.deletion, AccountTargets.export,
+      AccountTargets.deletion, AccountTargets.export, AccountTargets.leaving,
     ] + DisabledRoute.all.map(\.path)
 
   var all: [any Endpoint] {
@@ -39,6 +39,7 @@ struct AccountRoutes: Sendable {
       AppleChallengeRoute(service: service, limiter: beginnings),
       AuthorizeRoute(service: service, limiter: beginnings), IdentityAuthorizeRoute(service: service),
       CallbackRoute(service: service), CallbackPostRoute(service: service), SwitchRoute(service: service),
+      LeavingRoute(service: service),
       UserRoute(service: service), UserChangeRoute(service: service),
       AccountDeletionRoute(service: service), ExportRoute(service: service),
       DeletionRoute(

@@ -4,7 +4,7 @@ import Cryptography
 import Encodings
 import HTTPMessages
 
-/// `POST /auth/v1/switch` {`switch_ticket`, `leaving`?}: goes over to the account that an identity turned out to
+/// `POST /auth/v1/switch` {`switch_ticket`}: goes over to the account that an identity turned out to
 /// belong to (RULES §3.7). The bearer is of the session that the ticket is bound to.
 struct SwitchRoute: Endpoint {
   let method = HTTPMethod.post
@@ -18,15 +18,16 @@ struct SwitchRoute: Endpoint {
     guard let ticket = try body.text("switch_ticket") else {
       throw Failure.validation("switch_ticket is missing")
     }
-    let text = try body.text("leaving") ?? LeftBehind.keep.rawValue
-    guard let leaving = LeftBehind(rawValue: text) else {
-      throw Failure.validation("leaving is keep or discard")
+    // Before the ticket is used: what becomes of the user who is left is not for their own session to say.
+    guard body["leaving"] == nil else {
+      throw Failure.validation(
+        "leaving is said by the session that the ticket opens: POST \(AccountTargets.leaving)")
     }
     let keyID = try await service.evidence.keyID(request, body: body.octets, &exchange)
     let now = service.environment.now()
     let change = AccountSwitch(
-      ticketHash: SHA256.hash(ticket), bearer: bearer, session: try service.identifier(), leaving: leaving,
-      owned: service.ports.owned.map(\.name), keyID: keyID, origin: exchange.origin(), now: now)
+      ticketHash: SHA256.hash(ticket), bearer: bearer, session: try service.identifier(), keyID: keyID,
+      origin: exchange.origin(), now: now)
     let (outcome, custom) = try await service.hooked(method: "oauth", now: now) { expectation in
       var change = change
       change.expectation = expectation
@@ -34,7 +35,6 @@ struct SwitchRoute: Endpoint {
     }
     switch outcome {
     case .success(let open):
-      if leaving == .discard, !change.owned.isEmpty { service.deletion.followUp() }
       return try await service.answer(open, now: now, custom: custom)
     case .failure(.tokenUsed), .failure(.challengeInvalid):
       throw Failure(

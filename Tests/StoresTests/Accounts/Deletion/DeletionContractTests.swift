@@ -29,7 +29,7 @@ import Testing
       try await accounts.accounts.reauthenticate(again, bearer: open.session.id).refusal == .deleting)
     let ticket = AccountSwitch(
       ticketHash: AccountFixture.hash(3_060), bearer: guest.session.id, session: AccountFixture.id(64),
-      leaving: .discard, now: now)
+      now: now)
     #expect(try await accounts.accounts.switch(ticket).refusal == .deleting)
     #expect(try await fixture.user(guest.user.id) != nil)
     #expect(try await accounts.refresh(open.session.id, 0).refusal == .deleting)
