@@ -14,8 +14,6 @@ package protocol UserStore: Sendable {
   func update(
     _ id: UUID, _ change: UserChange, by origin: RequestOrigin, now: Int64
   ) async throws -> Result<User, UserChangeRefusal>?
-  /// Deletes the user and everything that hangs on it; false when there is none.
-  func delete(_ id: UUID, by origin: RequestOrigin, now: Int64) async throws -> Bool
   /// Anonymous users of whom nothing was seen since `cutoff`: none of their sessions was refreshed, and nothing of
   /// them changed (RULES §3.10). `limit` users at most, by id, of those after `after`. What is seen here decides
   /// nothing: their deletion looks once more (``DeletionRequest/Proof/idle(since:)``).

@@ -64,10 +64,6 @@ package struct SQLUserStore: UserStore {
     }
   }
 
-  package func delete(_ id: UUID, by origin: RequestOrigin, now: Int64) async throws -> Bool {
-    try await database.accountStep { try UserRows.delete(id, by: origin, reason: nil, now: now, $0) }
-  }
-
   package func idle(since cutoff: Int64, after: UUID?, limit: Int64) async throws -> [UUID] {
     try await database.read { try IdleUserRows.candidates(since: cutoff, after: after, limit: limit, $0) }
   }

@@ -41,7 +41,6 @@ struct BrokenAccounts: AccountStore, UserStore, SigningKeyStore, AppleTokenStore
   func update(
     _ id: UUID, _ change: UserChange, by origin: RequestOrigin, now: Int64
   ) async throws -> Result<User, UserChangeRefusal>? { throw Down() }
-  func delete(_ id: UUID, by origin: RequestOrigin, now: Int64) async throws -> Bool { throw Down() }
   func idle(since cutoff: Int64, after: UUID?, limit: Int64) async throws -> [UUID] { throw Down() }
   func unlink(
     _ identity: UUID, of user: UUID, by origin: RequestOrigin, now: Int64

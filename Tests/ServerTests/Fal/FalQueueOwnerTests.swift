@@ -70,10 +70,8 @@ import Testing
     request.fields["authorization"] = "Bearer " + session.accessToken
     let receipt = try await server.whole.send(try await phone.sign(request))
     let url = try #require(try await receipt.json["response_url"]?.string)
-    let id = try #require(UUID(session.userID))
-    #expect(
-      try await SQLUserStore(server.whole.database).delete(
-        id, by: RequestOrigin(.command), now: server.whole.clock.now))
+    let deleted = try await server.ask(.delete, "/user", bearer: session.accessToken)
+    #expect(deleted.status == 200)
     let target = String(url.dropFirst(WholeServer.audience.count))
     #expect(try await phone.look(.get, target).status == 404)
     await server.whole.attend(minutes: 5)

@@ -91,6 +91,22 @@ struct AccountFixture: Sendable {
     )
   }
 
+  /// Deletes the user as the server does, for whom nothing is to be revoked or erased first; false where there is none.
+  func delete(
+    _ user: UUID, by origin: RequestOrigin = .user, in other: Database? = nil, now: Int64 = now
+  ) async throws -> Bool {
+    let store = SQLDeletionStore(other ?? database)
+    var request = DeletionFixture.request(
+      user, 0x8000 | Int(user.octets[8]) | Int(user.octets[9]) << 8, policy: .eventual, now: now)
+    request.origin = origin
+    switch try await store.begin(request) {
+    case .failure(.userNotFound), .success(.known): return false
+    case .failure(let refusal): throw refusal
+    case .success(.begun(let deletion)):
+      return try await store.finish(deletion.id, now: now).get().state == .deleted
+    }
+  }
+
   func count(_ table: String) async throws -> Int64 {
     try await database.read { try $0.first("select count(*) from \(table)") { $0.int64(0) } ?? -1 }
   }

@@ -242,7 +242,9 @@ import Testing
         case 5:
           _ = try await nodes.users(number).update(
             owner.user.id, UserChange(userMetadata: ["a": .integer(token)]), now: Fixture.now)
-        default: _ = try await nodes.users(number).delete(owner.user.id, now: Fixture.now)
+        default:
+          _ = try await nodes.fixture.delete(
+            owner.user.id, in: nodes.databases[number % nodes.databases.count])
         }
       }
     }

@@ -168,4 +168,22 @@ private typealias Fixture = AccountFixture
     let linked = try await fixture.link(7, token: 7, 8, bearer: guest.session.id).get()
     #expect(linked.user.identities.first?.forwardsEmail == false)
   }
+
+  @Test(
+    "an event that was written while the clock ran a day ahead is due, and one to come within hours is not",
+    arguments: Backend.allCases)
+  func clockAhead(backend: Backend) async throws {
+    let fixture = try await Fixture(backend)
+    let hour: Int64 = 3_600_000
+    #expect(
+      try await fixture.events.record([event("a", "account-deleted")], now: now + 24 * hour))
+    #expect(
+      try await fixture.events.record([event("b", "account-deleted")], now: now + 12 * hour))
+    let due = try await fixture.events.pending(now: now, retryAt: now + 60_000, limit: 9)
+    #expect(due.map(\.event.id) == ["a"])
+    // Asked for once, it waits as any other.
+    #expect(try await fixture.events.pending(now: now + 59_999, retryAt: now, limit: 9).isEmpty)
+    let again = try await fixture.events.pending(now: now + 60_000, retryAt: now + 120_000, limit: 9)
+    #expect(again.map(\.event.id) == ["a"])
+  }
 }

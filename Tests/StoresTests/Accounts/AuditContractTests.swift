@@ -39,18 +39,19 @@ private typealias Fixture = AccountFixture
     signIn.origin = phone
     #expect(try await fixture.accounts.signIn(signIn).refusal == .banned)
     _ = try await fixture.accounts.signOut(guest.session.id, .global, by: phone, now: now + 2)
-    #expect(try await fixture.users.delete(user.user.id, by: staff, now: now + 3))
+    #expect(try await fixture.delete(user.user.id, by: staff, now: now + 3))
     let found = try await entries(fixture)
     #expect(
       found.reversed().map { "\($0.action) \($0.result) \($0.origin?.actor.word ?? "nobody")" } == [
         "user_signedup done user", "user_signedup done user", "user_banned done operator",
-        "login refused user", "logout done user", "user_deleted done operator",
+        "login refused user", "logout done user", "user_deletion_begun done operator",
+        "user_deleted done operator",
       ])
     #expect(found.last?.origin == phone.with(device: Fixture.key))
     #expect(found.last?.user == guest.user.id && found.last?.session == guest.session.id)
-    #expect(found.first?.origin == staff)
+    #expect(found[1].origin == staff && found[0].origin?.actor == staff.actor)
     #expect(found.first?.time == now + 3)
-    #expect(found[2].reason == "banned" && found[2].user == user.user.id)
+    #expect(found[3].reason == "banned" && found[3].user == user.user.id)
   }
 
   @Test(

@@ -22,7 +22,7 @@ import Testing
         "insert into notes (owner, text) values ($1, 'x')", [.uuid(open.user.id.octets)])
     }
     #expect(try await fixture.count("notes") == 1)
-    #expect(try await fixture.users.delete(open.user.id, now: Fixture.now))
+    #expect(try await fixture.delete(open.user.id, now: Fixture.now))
     #expect(try await fixture.count("notes") == 0)
   }
 

@@ -204,12 +204,12 @@ import Testing
     #expect(try await fixture.signIn(1, token: 1, 1).get().user.id == Fixture.id(1))
     // Two users have it now: it finds nobody.
     #expect(try await fixture.signIn(7, token: 2, 2, policy: matching).get().user.id == Fixture.id(2))
-    #expect(try await fixture.users.delete(Fixture.id(1), now: now))
+    #expect(try await fixture.delete(Fixture.id(1), now: now))
     var unverified = Fixture.assertion(1, token: 3)
     unverified.isEmailVerified = false
     let stranger = try await fixture.accounts.signIn(Fixture.signIn(unverified, 3, policy: matching)).get()
     #expect(stranger.user.id == Fixture.id(3))
-    #expect(try await fixture.users.delete(Fixture.id(3), now: now))
+    #expect(try await fixture.delete(Fixture.id(3), now: now))
     let found = try await fixture.signIn(1, token: 4, 4, policy: matching).get()
     #expect(found.user.id == Fixture.id(100))
     #expect(found.user.identities.map(\.subject) == ["000001.sub"])

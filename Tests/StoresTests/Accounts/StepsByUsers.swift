@@ -16,9 +16,14 @@ extension UserStore {
     try await update(id, change, by: .user, now: now)
   }
 
-  func delete(_ id: UUID, now: Int64) async throws -> Bool { try await delete(id, by: .user, now: now) }
-
   func unlink(_ identity: UUID, of user: UUID, now: Int64) async throws -> UnlinkOutcome {
     try await unlink(identity, of: user, by: .user, now: now)
+  }
+}
+
+extension AppleTokenStore {
+  /// Of an identity that is there.
+  func keep(_ token: SealedAppleToken, now: Int64) async throws {
+    _ = try await keep(token, of: nil, now: now)
   }
 }

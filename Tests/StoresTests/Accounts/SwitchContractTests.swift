@@ -52,7 +52,7 @@ import Testing
     try await offered.fixture.database.write { _ = try $0.execute("delete from apple_events") }
     #expect(try await offered.fixture.accounts.signOut(offered.guest.session.id, .local, now: now))
     #expect(try await offered.go(10).refusal == .sessionNotFound)
-    #expect(try await users.delete(offered.owner.user.id, now: now))
+    #expect(try await offered.fixture.delete(offered.owner.user.id, now: now))
     #expect(try await offered.go(10).refusal == .challengeInvalid)
     #expect(try await offered.fixture.count("switch_tickets") == 0)
   }

@@ -19,6 +19,18 @@ private typealias Fixture = AccountFixture
     return (store, try await store.transfer(from: source, to: target, acceptedAt: accepted, now: now))
   }
 
+  /// Somebody whose token is kept, exported as `t1`.
+  private func exported(
+    _ backend: Backend
+  ) async throws -> (Fixture, OpenSession, SQLTransferStore, AccountTransfer) {
+    let fixture = try await Fixture(backend)
+    let open = try await fixture.signIn(1, token: 1, 1).get()
+    try await fixture.tokens.keep(DeletionFixture.token(1), now: now)
+    let (store, transfer) = try await begin(fixture)
+    #expect(try await store.exported(Fixture.id(10_001), as: "t1", transfer, now: now))
+    return (fixture, open, store, transfer)
+  }
+
   private func rekeying(_ number: Int, _ subject: String, email: String? = nil) -> Rekeying {
     Rekeying(
       identity: Fixture.id(10_000 + number), subject: subject, email: email,
@@ -76,14 +88,7 @@ private typealias Fixture = AccountFixture
     "re-keying keeps account, sessions and profile, and forgets what only the old team can use",
     arguments: Backend.allCases)
   func rekeyed(backend: Backend) async throws {
-    let fixture = try await Fixture(backend)
-    let open = try await fixture.signIn(1, token: 1, 1).get()
-    try await fixture.tokens.keep(
-      SealedAppleToken(
-        teamID: source, subject: "000001.sub", clientID: "com.example.app", sealingKey: "k", sealed: [1],
-        nextCheck: now), now: now)
-    let (store, transfer) = try await begin(fixture)
-    #expect(try await store.exported(Fixture.id(10_001), as: "t1", transfer, now: now))
+    let (fixture, open, store, transfer) = try await exported(backend)
     let new = rekeying(1, "new.sub", email: "new@privaterelay.appleid.com")
     #expect(try await store.rekey(new, transfer, by: .command, now: now + 5) == .transferred)
     let user = try #require(try await fixture.users.user(open.user.id))
@@ -107,14 +112,7 @@ private typealias Fixture = AccountFixture
 
   @Test("who signs in first is found by transfer_sub, and the import sees it", arguments: Backend.allCases)
   func signedInFirst(backend: Backend) async throws {
-    let fixture = try await Fixture(backend)
-    let open = try await fixture.signIn(1, token: 1, 1).get()
-    try await fixture.tokens.keep(
-      SealedAppleToken(
-        teamID: source, subject: "000001.sub", clientID: "com.example.app", sealingKey: "k", sealed: [1],
-        nextCheck: now), now: now)
-    let (store, transfer) = try await begin(fixture)
-    #expect(try await store.exported(Fixture.id(10_001), as: "t1", transfer, now: now))
+    let (fixture, open, store, transfer) = try await exported(backend)
     var assertion = Fixture.assertion(1, token: 2)
     (assertion.teamID, assertion.subject, assertion.transferSubject) = (target, "new.sub", "t1")
     let again = try await fixture.accounts.signIn(Fixture.signIn(assertion, 5)).get()
@@ -141,7 +139,7 @@ private typealias Fixture = AccountFixture
     #expect(try await store.rekey(rekeying(1, "new.sub"), transfer, by: .command, now: now) == .conflict)
     #expect(try await fixture.users.user(open.user.id)?.identities.map(\.teamID) == [source])
     #expect(try await store.count(transfer, .import, again: false) == 0)
-    #expect(try await fixture.users.delete(second.user.id, now: now))
+    #expect(try await fixture.delete(second.user.id, now: now))
     #expect(try await store.count(transfer, .import, again: true) == 1)
     #expect(try await store.rekey(rekeying(1, "new.sub"), transfer, by: .command, now: now) == .transferred)
   }

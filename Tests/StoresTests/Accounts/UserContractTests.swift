@@ -89,8 +89,8 @@ import Testing
           """, [.blob(hash), .text(user.description)])
       }
     }
-    #expect(try await fixture.users.delete(open.user.id, now: now))
-    #expect(try await fixture.users.delete(open.user.id, now: now) == false)
+    #expect(try await fixture.delete(open.user.id, now: now))
+    #expect(try await fixture.delete(open.user.id, now: now) == false)
     #expect(try await fixture.users.user(open.user.id) == nil)
     #expect(try await fixture.accounts.session(open.session.id, now: now) == nil)
     #expect(try await fixture.refresh(open.session.id, 0).refusal == .notFound)

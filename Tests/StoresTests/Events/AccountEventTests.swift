@@ -47,7 +47,7 @@ import Testing
     _ = try await fixture.accounts.reauthenticate(
       AccountFixture.signIn(again, 7), bearer: linked.session.id
     ).get()
-    #expect(try await fixture.users.delete(AccountFixture.id(2), now: now))
+    #expect(try await fixture.delete(AccountFixture.id(2), now: now))
     #expect(
       try await fixture.told() == [
         "user.created 1", "user.created 2", "user.linked 2", "user.created 4", "user.switched 1",
@@ -63,7 +63,7 @@ import Testing
     _ = try await fixture.signIn(1, token: 1, 1).get()
     _ = try await fixture.signIn(2, token: 2, 2).get()
     #expect(try await fixture.contacts() == ["1@example.com", "2@example.com"])
-    #expect(try await fixture.users.delete(AccountFixture.id(1), now: AccountFixture.now))
+    #expect(try await fixture.delete(AccountFixture.id(1), now: AccountFixture.now))
     #expect(try await fixture.contacts() == ["2@example.com"])
   }
 
@@ -136,7 +136,7 @@ import Testing
     let fixture = try await AccountFixture(backend)
     try await fixture.subscribe(Self.url, [.userDeleted])
     _ = try await fixture.signUp(1)
-    #expect(try await fixture.users.delete(AccountFixture.id(1), now: AccountFixture.now))
+    #expect(try await fixture.delete(AccountFixture.id(1), now: AccountFixture.now))
     #expect(try await fixture.told() == ["user.deleted 1"])
   }
 }

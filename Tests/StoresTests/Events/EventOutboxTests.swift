@@ -119,7 +119,7 @@ import Testing
       try await group.waitForAll()
     }
     _ = try await fixture.signUp(2)
-    #expect(try await fixture.users.delete(AccountFixture.id(2), now: now))
+    #expect(try await fixture.delete(AccountFixture.id(2), now: now))
     #expect(try await outbox.events(nil, url: Self.other, before: nil, limit: 9).count == 1)
     #expect(try await outbox.events(nil, url: Self.url, before: nil, limit: 9).count == 1)
     // What waits for the one that is gone is kept for three days, in case it comes back.

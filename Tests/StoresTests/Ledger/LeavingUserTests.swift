@@ -8,74 +8,13 @@ import Testing
 
 /// What keys and counters know of users who leave, and of those who come under another name.
 @Suite("Counters of users who leave or move") struct LeavingUserTests {
-  private typealias Fixture = AccountFixture
   private let now = AccountFixture.now
-
-  /// A key, its users, and what is counted for them.
-  private struct Counting {
-    let fixture: AccountFixture
-    let names: PersonNames
-
-    init(_ backend: Backend) async throws {
-      fixture = try await AccountFixture(backend)
-      try await fixture.base.registerMany(3)
-      names = PersonNames(
-        secret: try await SQLSigningKeyStore(fixture.database).personSecret(
-          fresh: [UInt8](repeating: 7, count: 32)))
-    }
-
-    /// Three requests' worth of `q`, for the user and the person behind; who it was for, nil where it is refused.
-    func ask(_ key: Int, _ number: Int, _ user: User?, limit: Int64 = 10) async throws -> String? {
-      let bound = Requests.daily(limit).limit
-      var request = Requests.assertion(
-        key, counter: UInt32(number), id: key * 1_000 + number,
-        charges: [
-          Charge(subject: .user, rule: "q", amount: 3, limit: bound),
-          Charge(subject: .person, rule: "q", amount: 3, limit: bound),
-        ])
-      request.user = user.map {
-        KeyUser(id: $0.id.description, person: names.name(of: $0), changes: [Requests.daily(3)])
-      }
-      switch try await fixture.base.ledger.admit(request) {
-      case .admitted(let admitted): return admitted.userID ?? "nobody"
-      case .refused: return nil
-      }
-    }
-
-    func settle(_ number: Int) async throws -> Bool {
-      try await fixture.base.ledger.settle(
-        Settlement(id: Requests.identifier(number), outcome: .used(cost: 0), now: Requests.now))
-    }
-
-    /// What is counted under `q`, by kind and name.
-    func counted() async throws -> [String] {
-      try await fixture.database.read {
-        try $0.rows(
-          """
-          select s.kind, s.name, l.used + l.held from lines l join subjects s on s.id = -l.subject
-            join rules r on r.id = l.rule
-          where r.name = 'q' and l.used + l.held > 0 order by s.kind, s.name
-          """
-        ) { "\($0.int64(0)) \($0.string(1)) \($0.int64(2))" }
-      }
-    }
-
-    func keys() async throws -> [String] {
-      try await fixture.database.read {
-        try $0.rows(
-          "select s.user_id, s.person from device_states s join device_keys k on k.id = s.device order by k.key_id"
-        ) {
-          "\($0.optionalString(0) ?? "nobody") \($0.optionalString(1) ?? "nobody")"
-        }
-      }
-    }
-  }
 
   @Test(
     "RULES §4.2, §4.3: a key forgets who left, the counters forget the id, and the person's allowance stays",
     arguments: Backend.allCases)
   func left(backend: Backend) async throws {
-    let counting = try await Counting(backend)
+    let counting = try await CountingKeys(backend)
     let fixture = counting.fixture
     let user = try await fixture.signIn(1, token: 1, 1).get().user
     let other = try await fixture.signIn(2, token: 2, 2).get().user
@@ -84,7 +23,7 @@ import Testing
     #expect(try await counting.ask(0, 1, user) == id)
     #expect(try await counting.ask(1, 1, user) == id)
     #expect(try await counting.ask(2, 1, other) == other.id.description)
-    #expect(try await fixture.users.delete(user.id, now: now))
+    #expect(try await fixture.delete(user.id, now: now))
     let stranger = "\(other.id.description) \(try #require(counting.names.name(of: other)))"
     #expect(try await counting.keys() == ["nobody \(person)", "nobody \(person)", stranger])
     for table in ["subjects where name", "session_tokens where user_id", "queued_calls where user_id"] {
@@ -106,11 +45,11 @@ import Testing
   @Test(
     "RULES §1.9: leaving gives a key no further users", arguments: Backend.allCases)
   func places(backend: Backend) async throws {
-    let counting = try await Counting(backend)
+    let counting = try await CountingKeys(backend)
     for number in 1...3 {
       let user = try await counting.fixture.signUp(number).user
       #expect(try await counting.ask(0, number, user) == user.id.description)
-      #expect(try await counting.fixture.users.delete(user.id, now: now))
+      #expect(try await counting.fixture.delete(user.id, now: now))
     }
     let fourth = try await counting.fixture.signUp(4).user
     #expect(try await counting.ask(0, 4, fourth) == nil)
@@ -120,7 +59,7 @@ import Testing
     "RULES §4.3: what was used counts under the name of the new team, by import and by signing in first",
     arguments: Backend.allCases, [true, false])
   func transferred(backend: Backend, isFirst: Bool) async throws {
-    let counting = try await Counting(backend)
+    let counting = try await CountingKeys(backend)
     let fixture = counting.fixture
     let open = try await fixture.signIn(1, token: 1, 1).get()
     #expect(try await counting.ask(0, 1, open.user) != nil)
@@ -133,7 +72,7 @@ import Testing
     #expect(try await counting.keys().first == "\(open.user.id) \(person)")
     #expect(try await counting.counted() == ["1 \(open.user.id) 6", "6 \(person) 6"])
     // Deleting and coming back refills nothing, under either name.
-    #expect(try await fixture.users.delete(moved.id, now: now))
+    #expect(try await fixture.delete(moved.id, now: now))
     var assertion = AccountFixture.assertion(1, token: 9, email: nil)
     (assertion.teamID, assertion.subject) = ("NEWTEAM789", "new.sub")
     let back = try await fixture.accounts.signIn(AccountFixture.signIn(assertion, 9)).get().user
@@ -146,7 +85,7 @@ import Testing
     "RULES §4.3: whoever was here under the new name before counts with both, once",
     arguments: Backend.allCases)
   func merged(backend: Backend) async throws {
-    let counting = try await Counting(backend)
+    let counting = try await CountingKeys(backend)
     let fixture = counting.fixture
     let open = try await fixture.signIn(1, token: 1, 1).get()
     #expect(try await counting.ask(0, 1, open.user) != nil)
@@ -154,7 +93,7 @@ import Testing
     (assertion.teamID, assertion.subject) = ("NEWTEAM789", "new.sub")
     let second = try await fixture.accounts.signIn(AccountFixture.signIn(assertion, 5)).get().user
     #expect(try await counting.ask(1, 1, second, limit: 20) != nil)
-    #expect(try await fixture.users.delete(second.id, now: now))
+    #expect(try await fixture.delete(second.id, now: now))
     try await move(fixture, 1, isFirst: false)
     let moved = try #require(try await fixture.users.user(open.user.id))
     let person = try #require(counting.names.name(of: moved))
@@ -165,7 +104,7 @@ import Testing
     "RULES §5.5: calls of a key while its user leaves or moves end, and nothing waits in a circle",
     arguments: Backend.allCases)
   func race(backend: Backend) async throws {
-    let counting = try await Counting(backend)
+    let counting = try await CountingKeys(backend)
     let fixture = counting.fixture
     var users: [User] = []
     for number in 1...6 { users.append(try await fixture.signIn(number, token: number, number).get().user) }
@@ -180,7 +119,7 @@ import Testing
         }
         group.addTask {
           if place.isMultiple(of: 2) {
-            _ = try await fixture.users.delete(user.id, now: time)
+            _ = try await fixture.delete(user.id, now: time)
           } else {
             try await self.move(fixture, place + 1, isFirst: false)
           }

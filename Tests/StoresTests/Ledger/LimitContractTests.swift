@@ -138,7 +138,7 @@ import Testing
         request.user = KeyUser(id: user.id.description, person: names.name(of: user), changes: [])
         if try await fixture.base.ledger.admit(request).isAdmitted { admitted += 1 }
       }
-      #expect(try await fixture.users.delete(user.id, now: now))
+      #expect(try await fixture.delete(user.id, now: now))
     }
     #expect(admitted == Int(limit))
     #expect(try await fixture.count("users") == 0)
@@ -164,7 +164,7 @@ import Testing
     request.user = KeyUser(id: guest.user.id.description, person: nil, changes: [])
     #expect(try await fixture.base.ledger.admit(request).isAdmitted)
     let linked = try await fixture.link(1, token: 1, 5, bearer: guest.session.id).get()
-    #expect(try await fixture.users.delete(linked.user.id, now: AccountFixture.now + 1))
+    #expect(try await fixture.delete(linked.user.id, now: AccountFixture.now + 1))
     let back = try await fixture.signIn(1, token: 2, 9).get()
     let person = try #require(names.name(of: back.user))
     #expect(person == names.name(of: linked.user))
