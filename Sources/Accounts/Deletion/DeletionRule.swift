@@ -117,6 +117,17 @@ package enum DeletionRule {
     return next
   }
 
+  /// After a sign-in that had begun before brought one more of Apple's tokens, when the account was gone already.
+  package static func late(_ deletion: Deletion, _ token: SealedAppleToken, now: Int64) -> Deletion {
+    guard deletion.state == .deleted else { return deletion }
+    var next = deletion
+    next.tokens.append(DeletionToken(token))
+    next.attempts = 0
+    next.nextTry = now
+    next.updatedAt = now
+    return next
+  }
+
   /// After what was owned under that name is gone.
   package static func erased(_ deletion: Deletion, _ name: String, lease: Int64, now: Int64) -> Deletion {
     var next = deletion

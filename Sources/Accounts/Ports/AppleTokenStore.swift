@@ -7,8 +7,11 @@ package protocol AppleTokenStore: Sendable {
   func add(_ challenge: AppleChallenge, now: Int64) async throws
   /// Forgets what expired: challenges, hashes of used tokens, tickets, web flows.
   func sweep(now: Int64) async throws
-  /// Keeps the token in the place of an older one of the same identity and client.
-  func keep(_ token: SealedAppleToken, now: Int64) async throws
+  /// Keeps the token in the place of an older one of the same identity and client. Where nobody has the identity any
+  /// more, its consent is to be ended: the token goes to what is left of `user`'s deletion, and is tried at once.
+  ///
+  /// - Parameter user: who signed in with it; nil where that is not known.
+  func keep(_ token: SealedAppleToken, of user: UUID?, now: Int64) async throws -> TokenKeeping
   /// Tokens of a user, or of everyone, whose check is due, the longest due first, and puts their next check off
   /// to `retryAt`, so that a crash in the middle neither loses one nor asks Apple twice.
   func due(now: Int64, retryAt: Int64, limit: Int64) async throws -> [SealedAppleToken]
@@ -45,6 +48,15 @@ package struct SealedAppleToken: Sendable, Equatable {
     self.sealed = sealed
     self.nextCheck = nextCheck
   }
+}
+
+/// What became of a refresh token that was to be kept.
+package enum TokenKeeping: Sendable, Equatable {
+  case kept
+  /// It waits to be revoked, with the deletion of its user.
+  case queued
+  /// Nobody has the identity, and no deletion is known that it could wait with.
+  case orphaned
 }
 
 /// What Apple said of a refresh token.

@@ -16,10 +16,13 @@ struct IdentitySteps: Sendable {
   /// - Parameters:
   ///   - linkingTo: the session whose user the identity is to be linked to.
   ///   - reauthenticating: the session whose `auth_time` is to be renewed.
-  ///   - stored: called where the identity is in the database, be it another user's.
+  ///   - bearer: the user of that session, where it is known.
+  ///   - stored: called where the identity is in the database, be it another user's, or was until just now: with its
+  ///     user, as far as known.
   func answer(
-    _ assertion: IdentityAssertion, linkingTo: UUID? = nil, reauthenticating: UUID? = nil, keyID: [UInt8]?,
-    origin: RequestOrigin, stored: () async -> Void
+    _ assertion: IdentityAssertion, linkingTo: UUID? = nil, reauthenticating: UUID? = nil,
+    bearer: UUID? = nil,
+    keyID: [UInt8]?, origin: RequestOrigin, stored: (UUID?) async -> Void
   ) async throws -> HTTPResponse {
     let auth = service.auth
     let now = service.environment.now()
@@ -56,11 +59,15 @@ struct IdentitySteps: Sendable {
     let (result, custom) = try await service.hooked(method: "oauth", now: now, judge: judge, step)
     switch result {
     case .success(let open):
-      await stored()
+      await stored(open.user.id)
       return try await service.answer(open, now: now, custom: custom)
     case .failure(let refusal):
-      guard refusal == .linkedToAnotherUser else { throw Failure.refused(refusal) }
-      await stored()
+      guard refusal == .linkedToAnotherUser else {
+        // The account goes, or went, while Apple was asked: this consent is to end with the others.
+        if refusal == .deleting || refusal == .sessionNotFound { await stored(bearer) }
+        throw Failure.refused(refusal)
+      }
+      await stored(nil)
       throw Failure.refused(
         refusal,
         ticket: [

@@ -49,8 +49,19 @@ package struct SQLAppleTokenStore: AppleTokenStore {
     }
   }
 
-  package func keep(_ token: SealedAppleToken, now: Int64) async throws {
-    try await database.accountStep { try Self.keep(token, now: now, $0) }
+  package func keep(
+    _ token: SealedAppleToken, of user: UUID?, now: Int64
+  ) async throws -> TokenKeeping {
+    try await database.accountStep { transaction in
+      if try Self.keep(token, now: now, transaction) { return .kept }
+      // Locked in this order, as every step of a deletion does.
+      if let user { _ = try UserRows.user(user, locked: true, transaction) }
+      guard let user, let last = try DeletionRows.deletion(.user(user), locked: true, transaction),
+        last.state == .deleted
+      else { return .orphaned }
+      _ = try DeletionRows.write(DeletionRule.late(last, token, now: now), transaction)
+      return .queued
+    }
   }
 
   package func due(now: Int64, retryAt: Int64, limit: Int64) async throws -> [SealedAppleToken] {
@@ -125,8 +136,10 @@ package struct SQLAppleTokenStore: AppleTokenStore {
       .about(found, of: user, .consentRevoked, [("reason", "invalid_grant")], now: now), transaction)
   }
 
-  /// Keeps the token in the place of an older one of the same identity and client.
-  static func keep(_ token: SealedAppleToken, now: Int64, _ transaction: Transaction) throws {
+  /// Keeps the token in the place of an older one of the same identity and client; false where nobody has the identity.
+  @discardableResult static func keep(
+    _ token: SealedAppleToken, now: Int64, _ transaction: Transaction
+  ) throws -> Bool {
     // Locked, so that the identity is not deleted in between. One that is gone keeps no token.
     let identity = try transaction.first(
       """
@@ -134,7 +147,7 @@ package struct SQLAppleTokenStore: AppleTokenStore {
         transaction.locking)
       """, [.text(token.teamID), .text(token.subject)]
     ) { try $0.uuid(0) }
-    guard let identity else { return }
+    guard let identity else { return false }
     // A new row, not the old one changed: what Apple says of the old token must not be noted of this one.
     try transaction.execute(
       "delete from apple_tokens where identity = $1 and client_id = $2",
@@ -148,6 +161,7 @@ package struct SQLAppleTokenStore: AppleTokenStore {
         SQLValue(identity), .text(token.clientID), .text(token.sealingKey), .blob(token.sealed),
         .integer(token.nextCheck), .integer(now),
       ])
+    return true
   }
 
   /// Tokens, `t`, of identities, `i`, on that condition.

@@ -55,7 +55,9 @@ struct BrokenAccounts: AccountStore, UserStore, SigningKeyStore, AppleTokenStore
 
   func add(_ challenge: AppleChallenge, now: Int64) async throws { throw Down() }
   func sweep(now: Int64) async throws { throw Down() }
-  func keep(_ token: SealedAppleToken, now: Int64) async throws { throw Down() }
+  func keep(_ token: SealedAppleToken, of user: UUID?, now: Int64) async throws -> TokenKeeping {
+    throw Down()
+  }
   func due(now: Int64, retryAt: Int64, limit: Int64) async throws -> [SealedAppleToken] { throw Down() }
   func tokens(of user: UUID) async throws -> [SealedAppleToken] { throw Down() }
   func checked(_ id: Int64, _ verdict: AppleTokenVerdict, nextCheck: Int64, now: Int64) async throws {

@@ -58,11 +58,20 @@ struct AppleExchange: Sendable {
     return try seal(refreshToken, of: identity)
   }
 
-  /// Keeps what an exchange gave, where the identity is stored by now.
-  func keep(_ token: SealedAppleToken?) async {
+  /// Keeps what an exchange gave, where the identity is stored by now. Where its user is gone meanwhile, the consent is
+  /// to be ended as those of the account were.
+  ///
+  /// - Parameter user: who signed in with it; nil where that is not known.
+  func keep(_ token: SealedAppleToken?, of user: UUID?) async {
     guard let token else { return }
     do {
-      try await ports.appleTokens.keep(token, now: environment.now())
+      switch try await ports.appleTokens.keep(token, of: user, now: environment.now()) {
+      case .kept: break
+      case .queued: log.info("apple_consent_to_be_ended", [])
+      case .orphaned:
+        // There is nothing that it could wait with, so it is tried once.
+        environment.background { _ = try? await revoke(token) }
+      }
     } catch {
       metrics.alarms[Metrics.Alarm.storage].add()
       log.error("apple_token_not_kept", [("error", .string("\(error)"))])

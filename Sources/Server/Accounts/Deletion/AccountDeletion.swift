@@ -67,7 +67,10 @@ struct AccountDeletion: Sendable {
     case .failure(let refusal):
       if case .blocked = refusal { note("blocked", user) }
       return .failure(refusal)
-    case .success(.known(let deletion)): return .success(.going(deletion))
+    case .success(.known(let deletion)):
+      // The one that runs, or ran, knows nothing of this consent.
+      await exchange?.keep(fresh, of: user)
+      return .success(.going(deletion))
     case .success(.begun(let deletion)):
       note("begun", deletion)
       do {

@@ -122,6 +122,29 @@ import Testing
     #expect(closed.waiting.map(\.token.clientID) == ["late"] && closed.isUnfinished)
   }
 
+  @Test(
+    "RULES §2.4: a token that comes when its user is gone waits with the deletion, unless the person is back",
+    arguments: Backend.allCases)
+  func afterwards(backend: Backend) async throws {
+    let fixture = try await Fixture(backend)
+    let open = try await fixture.person(1)
+    let begun = try await fixture.begin(Fixture.request(open.user.id, policy: .eventual))
+    let tokens = fixture.accounts.tokens
+    let late = { (number: UInt8) in Fixture.token(1, client: "late", sealed: [number]) }
+    #expect(try await tokens.keep(late(1), of: open.user.id, now: now) == .kept)
+    #expect(try await fixture.store.finish(begun.id, now: now + 1).get().waiting.count == 1)
+    #expect(try await tokens.keep(late(2), of: open.user.id, now: now + 2) == .queued)
+    #expect(try await tokens.keep(late(3), of: nil, now: now + 2) == .orphaned)
+    #expect(try await tokens.keep(late(3), of: AccountFixture.id(77), now: now + 2) == .orphaned)
+    let claimed = try await fixture.store.claim(lease: now + 100, now: now + 2)
+    #expect(claimed?.id == begun.id && claimed?.waiting.map(\.token.sealed) == [[1], [2]])
+    // Back: nothing is revoked, and what comes now is the new account's.
+    _ = try await fixture.accounts.signIn(1, token: 50, 50, now: now + 5_000).get()
+    #expect(try await tokens.keep(late(4), of: open.user.id, now: now + 5_000) == .kept)
+    #expect(try await fixture.store.claim(lease: .max, now: now + 9_000) == nil)
+    #expect(try await tokens.tokens(of: AccountFixture.id(50)).map(\.sealed) == [[4]])
+  }
+
   @Test("what was given up is listed, tried again, and forgotten at last", arguments: Backend.allCases)
   func deadLetters(backend: Backend) async throws {
     let fixture = try await Fixture(backend)

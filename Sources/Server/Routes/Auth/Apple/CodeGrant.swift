@@ -33,7 +33,7 @@ struct CodeGrant: Sendable {
     assertion.requestHash = SHA256.hash(body.octets)
     return try await IdentitySteps(service: service).answer(
       assertion, linkingTo: flow.linking, keyID: keyID, origin: exchange.origin(),
-      stored: { await apple.exchange.keep(completed.token) })
+      stored: { await apple.exchange.keep(completed.token, of: $0) })
   }
 }
 

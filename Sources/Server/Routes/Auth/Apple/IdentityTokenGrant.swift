@@ -36,8 +36,9 @@ struct IdentityTokenGrant: Sendable {
     let steps = IdentitySteps(service: service)
     let response = try await steps.answer(
       assertion, linkingTo: asked.purpose == .link ? bearer?.session.id : nil,
-      reauthenticating: asked.purpose == .reauthenticate ? bearer?.session.id : nil, keyID: keyID,
-      origin: exchange.origin(), stored: { await apple.exchange.keep(sealed) })
+      reauthenticating: asked.purpose == .reauthenticate ? bearer?.session.id : nil,
+      bearer: bearer?.user.id, keyID: keyID, origin: exchange.origin(),
+      stored: { await apple.exchange.keep(sealed, of: $0) })
     return response
   }
 

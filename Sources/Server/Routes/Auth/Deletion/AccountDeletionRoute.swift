@@ -44,8 +44,13 @@ struct AccountDeletionRoute: Endpoint {
     switch started {
     case .success(let ending): return try DeletionAnswer.answer(ending)
     case .failure(let refusal):
-      // The code is used up, and what it brought is good for the next time.
-      if case .blocked = refusal { await service.apple?.exchange.keep(fresh) }
+      switch refusal {
+      // The code is used up, and what it brought is good for the next time; or the account is gone meanwhile, and this
+      // consent is to end with the others.
+      case .blocked, .sessionNotFound, .userNotFound:
+        await service.apple?.exchange.keep(fresh, of: bearer.user.id)
+      default: break
+      }
       throw Failure.refused(refusal)
     }
   }
