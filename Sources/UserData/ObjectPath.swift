@@ -4,6 +4,9 @@ package struct ObjectPath: Sendable, Hashable, CustomStringConvertible {
   /// The longest, octets.
   package static let limit = 200
 
+  /// Comes after every octet of a path.
+  package static let last = "~"
+
   package let description: String
 
   /// Segments of letters, digits, `-`, `_` and `.`, parted by `/`; nil for anything else, for a segment that is empty

@@ -12,6 +12,13 @@ package protocol ObjectStore: Sendable {
   func object(_ path: ObjectPath, in bucket: String, of user: UUID) async throws -> StoredObject?
   /// The user's objects by the order of buckets and paths, those that come after that one, at most so many.
   func objects(of user: UUID, after: StoredObject?, limit: Int64) async throws -> [StoredObject]
+  /// The user's objects in a folder and its folders, by the order of octets of their paths, those that come after that
+  /// path, at most so many.
+  ///
+  /// - Parameter folder: `""` for the bucket, else with the slash that ends it.
+  func objects(
+    of user: UUID, in bucket: String, folder: String, after path: String, limit: Int64
+  ) async throws -> [StoredObject]
   /// What one making kept for the user, by the name of its maker: of several makings the last one's, by path.
   func objects(of user: UUID, origin: [UInt8]) async throws -> [StoredObject]
   /// Octets of an object's content: the piece of that number, from 0 on; nil behind the last.

@@ -19,8 +19,7 @@ struct ObjectListRoute: Endpoint {
     let search = try body.text("search") ?? ""
     let (limit, offset) = (try Self.number(body["limit"], or: 100), try Self.number(body["offset"], or: 0))
     let order = body["sortBy"]
-    let objects = try await storage { try await store.all(of: user.id) }
-    var entries = ObjectEntry.entries(of: objects, in: folder).filter {
+    var entries = try await storage { try await contents(of: folder, of: user.id) }.filter {
       search.isEmpty || $0.name.contains(search)
     }
     if order?["column"]?.string?.hasSuffix("_at") == true {
@@ -29,6 +28,31 @@ struct ObjectListRoute: Endpoint {
     if order?["order"]?.string == "desc" { entries.reverse() }
     return .json(.array(entries.dropFirst(offset).prefix(min(limit, 1_000)).map(\.json)))
   }
+
+  /// What is in the folder itself, by name. Of what lies in folders below it no more than a page each is read.
+  private func contents(of folder: String, of user: UUID) async throws -> [ObjectEntry] {
+    let trimmed = folder.hasSuffix("/") ? String(folder.dropLast()) : folder
+    guard trimmed.isEmpty || ObjectPath(trimmed) != nil else { return [] }
+    let prefix = trimmed.isEmpty ? "" : trimmed + "/"
+    var (entries, last): ([ObjectEntry], String) = ([], "")
+    while true {
+      let page = try await store.objects(
+        of: user, in: StorageTargets.functionBucket, folder: prefix, after: last, limit: Self.page)
+      for object in page {
+        let entry = ObjectEntry(object, in: prefix)
+        if case .folder = entry, entry == entries.last { continue }
+        entries.append(entry)
+      }
+      guard page.count == Int(Self.page), let end = page.last else { break }
+      switch entries.last {
+      case .folder(let name)?: last = prefix + name + "/" + ObjectPath.last
+      default: last = end.path.description
+      }
+    }
+    return entries.sorted { $0.name < $1.name }
+  }
+
+  private static let page: Int64 = 500
 
   private static func number(_ node: JSONNode?, or fallback: Int) throws(Failure) -> Int {
     guard let node else { return fallback }
@@ -52,20 +76,14 @@ enum ObjectEntry: Sendable, Equatable {
 
   var createdAt: Int64 { if case .file(let object, _) = self { object.createdAt } else { 0 } }
 
-  /// What is in the folder itself, by name; `""` is the bucket.
-  static func entries(of objects: [StoredObject], in folder: String) -> [ObjectEntry] {
-    let trimmed = folder.hasSuffix("/") ? String(folder.dropLast()) : folder
-    let prefix = trimmed.isEmpty ? "" : trimmed + "/"
-    var folders: Set<String> = []
-    let entries = objects.compactMap { object -> ObjectEntry? in
-      let path = object.path.description
-      guard path.hasPrefix(prefix) else { return nil }
-      let rest = path.dropFirst(prefix.count)
-      guard let slash = rest.firstIndex(of: "/") else { return .file(object, name: String(rest)) }
-      let name = String(rest[..<slash])
-      return folders.insert(name).inserted ? .folder(name) : nil
+  /// - Parameter prefix: the folder that it is in, with its slash.
+  init(_ object: StoredObject, in prefix: String) {
+    let rest = object.path.description.dropFirst(prefix.count)
+    if let slash = rest.firstIndex(of: "/") {
+      self = .folder(String(rest[..<slash]))
+    } else {
+      self = .file(object, name: String(rest))
     }
-    return entries.sorted { $0.name < $1.name }
   }
 
   var json: JSONValue {

@@ -63,6 +63,21 @@ package struct SQLObjectStore: ObjectStore {
     }
   }
 
+  package func objects(
+    of user: UUID, in bucket: String, folder: String, after path: String, limit: Int64
+  ) async throws -> [StoredObject] {
+    try await database.read { transaction in
+      // Octets are compared, whatever the database's own collation.
+      let place = transaction.dialect == .postgreSQL ? "path collate \"C\"" : "path"
+      return try ObjectRows.objects(
+        "user_id = $1 and bucket = $2 and \(place) > $3 and \(place) < $4 order by \(place) limit $5",
+        [
+          SQLValue(user), .text(bucket), .text(max(path, folder)), .text(folder + ObjectPath.last),
+          .integer(limit),
+        ], transaction)
+    }
+  }
+
   package func objects(of user: UUID, origin: [UInt8]) async throws -> [StoredObject] {
     try await database.read { transaction in
       try ObjectRows.objects(

@@ -147,6 +147,12 @@ final class BentObjectStore: ObjectStore {
     try await inner.objects(of: user, after: after, limit: limit)
   }
 
+  func objects(
+    of user: UUID, in bucket: String, folder: String, after path: String, limit: Int64
+  ) async throws -> [StoredObject] {
+    try await inner.objects(of: user, in: bucket, folder: folder, after: path, limit: limit)
+  }
+
   func objects(of user: UUID, origin: [UInt8]) async throws -> [StoredObject] {
     try await inner.objects(of: user, origin: origin)
   }

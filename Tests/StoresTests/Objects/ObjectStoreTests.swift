@@ -129,6 +129,34 @@ import UserData
     #expect(try await store.objects(of: ada, after: nil, limit: 10).count == 5)
   }
 
+  @Test("a folder is what begins with its name and a slash, by octets", arguments: Backend.allCases)
+  func folders(backend: Backend) async throws {
+    let fixture = try await AccountFixture(backend)
+    defer { withExtendedLifetime(fixture) {} }
+    let store = SQLObjectStore(fixture.database)
+    let (ada, grace) = (try await fixture.signUp(1).user.id, try await fixture.signUp(2).user.id)
+    let paths = ["a-/x", "a.b", "a/B", "a/b/1", "a/b/2", "a/c", "a0", "b"]
+    for (number, path) in paths.enumerated() {
+      var draft = try draft(10 + number, of: ada)
+      draft.object.path = try #require(ObjectPath(path))
+      #expect(try await store.put([draft], within: Self.limits) == nil)
+    }
+    var other = try draft(40, of: grace)
+    other.object.path = try #require(ObjectPath("a/grace"))
+    #expect(try await store.put([other], within: Self.limits) == nil)
+    func list(_ folder: String, after path: String = "", limit: Int64 = 99) async throws -> [String] {
+      try await store.objects(of: ada, in: "functions", folder: folder, after: path, limit: limit)
+        .map(\.path.description)
+    }
+    #expect(try await list("") == paths)
+    #expect(try await list("a/") == ["a/B", "a/b/1", "a/b/2", "a/c"])
+    #expect(try await list("a/", after: "a/B", limit: 2) == ["a/b/1", "a/b/2"])
+    #expect(try await list("a/", after: "a/b/" + ObjectPath.last) == ["a/c"])
+    #expect(try await list("", after: "a/" + ObjectPath.last) == ["a0", "b"])
+    #expect(try await list("b/").isEmpty)
+    #expect(try await store.objects(of: ada, in: "x", folder: "", after: "", limit: 9).isEmpty)
+  }
+
   @Test(
     "what a maker made is found by its name: its last making, and the user's own", arguments: Backend.allCases
   )
