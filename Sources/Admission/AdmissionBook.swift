@@ -9,6 +9,9 @@ package protocol AdmissionBook: AnyObject {
   func session(_ tokenHash: [UInt8]) throws -> SessionState?
   /// The debug token's row, expired ones included.
   func debugToken(_ tokenHash: [UInt8]) throws -> DebugTokenState?
+  /// Why the user of an access token may not become a key's: they were deleted, are leaving, or are banned since the
+  /// token was looked at. It holds until the transaction ends; nil also for a name that is no account's.
+  func refusal(ofUser id: String, now: Int64) throws -> AdmissionRefusal?
   /// Consumes the challenge; false when it was consumed before or expires at or below the floor (RULES §1.4).
   func consume(_ challenge: ConsumedChallenge, keyID: [UInt8]) throws -> Bool
   /// Whether the model is closed (RULES §5.2).

@@ -71,6 +71,12 @@ package enum AdmissionRefusal: Sendable, Equatable {
   case challengeUsed
   /// The key has had too many users; when another may be, milliseconds since 1970 (RULES §1.9).
   case tooManyUsers(until: Int64)
+  /// The user of the access token is gone.
+  case userGone
+  /// The user of the access token is being deleted (RULES §4.1).
+  case userLeaving
+  /// The user of the access token is banned, or the key's current user where none came (RULES §1.9).
+  case userBanned
   /// The session or debug token is unknown, expired, ended, or not for this route.
   case invalidToken
   /// The model is closed until an operator has looked (RULES §5.2).
@@ -220,11 +226,14 @@ package struct SessionToken: Sendable, Equatable {
   package var routes: [String]
   /// Seconds since 1970.
   package var expiry: Int64
+  /// The account's session whose access token it was bought with, by its id: it ends with that one.
+  package var session: [UInt8]?
 
-  package init(hash: [UInt8], routes: [String], expiry: Int64) {
+  package init(hash: [UInt8], routes: [String], expiry: Int64, session: [UInt8]? = nil) {
     self.hash = hash
     self.routes = routes
     self.expiry = expiry
+    self.session = session
   }
 }
 

@@ -39,6 +39,9 @@ package struct AdmissionRequest: Sendable, Equatable {
   /// The user whose access token came with an assertion: the key's from now on. Nil changes nothing. Without evidence
   /// it is who the request is of.
   package var user: KeyUser?
+  /// Whether it is about a session of an account, which is judged by itself: its user may be another than the key's
+  /// current one, so that one's ban is not heeded.
+  package var isAboutSession = false
 
   package init(
     id: [UInt8], evidence: Evidence, expectation: KeyExpectation, counterWindow: Int = 128, now: Int64,
@@ -64,12 +67,15 @@ package struct KeyUser: Sendable, Equatable {
   package var id: String
   /// The name under which the user's counters outlive the account (RULES §4.3); nil for an anonymous one.
   package var person: String?
+  /// The session of the access token, by its id.
+  package var session: [UInt8]?
   /// What it counts to become a key's user in another's place: windows of the key alone, never given back.
   package var changes: [Charge]
 
-  package init(id: String, person: String? = nil, changes: [Charge]) {
+  package init(id: String, person: String? = nil, session: [UInt8]? = nil, changes: [Charge]) {
     self.id = id
     self.person = person
+    self.session = session
     self.changes = changes
   }
 }

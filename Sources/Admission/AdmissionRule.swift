@@ -12,7 +12,10 @@ package enum AdmissionRule {
     }
     if let model = request.model, try book.isClosed(model) { return .refused(.modelClosed) }
     let changes = try UserChange(request, &bearer, in: book)
-    if case .refused(let until) = changes { return .refused(.tooManyUsers(until: until)) }
+    if case .refused(let refusal) = changes { return .refused(refusal) }
+    if let until = bearer.device?.userBannedUntil, until > request.now, !request.isAboutSession {
+      return .refused(.userBanned)
+    }
     var sheet = try ChargeSheet(request, bearer, in: book)
     if let refusal = try sheet.judge(now: request.now, in: book) { return .refused(refusal) }
     let choices = try OpenChoices(request, bearer, in: book)

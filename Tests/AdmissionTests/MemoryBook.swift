@@ -32,6 +32,10 @@ final class MemoryBook: AdmissionBook {
       anchor: Self.anchor, userID: nil, counters: CounterWindow())
   }
 
+  /// Users who may not become a key's.
+  var refusals: [String: AdmissionRefusal] = [:]
+  func refusal(ofUser id: String, now: Int64) -> AdmissionRefusal? { refusals[id] }
+
   func device(_ keyID: [UInt8]) -> DeviceState? { devices[keyID] }
   func session(_ tokenHash: [UInt8]) -> SessionState? { sessions[tokenHash] }
   func debugToken(_ tokenHash: [UInt8]) -> DebugTokenState? { debugTokens[tokenHash] }

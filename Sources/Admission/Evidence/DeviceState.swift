@@ -23,6 +23,9 @@ package struct DeviceState: Sendable, Equatable {
   package var userID: String?
   /// The person behind that user (RULES §4.3).
   package var person: String?
+  /// Until when that user is banned, milliseconds since 1970: so long the key is refused without another's access
+  /// token.
+  package var userBannedUntil: Int64?
   package var counters: CounterWindow
   /// Seconds since 1970.
   package var registeredAt: Int64
@@ -36,7 +39,8 @@ package struct DeviceState: Sendable, Equatable {
 
   package init(
     id: Int64, keyID: [UInt8], status: Status, appID: String, acceptance: String, anchor: [UInt8],
-    userID: String?, person: String? = nil, counters: CounterWindow, registeredAt: Int64 = 0,
+    userID: String?, person: String? = nil, userBannedUntil: Int64? = nil, counters: CounterWindow,
+    registeredAt: Int64 = 0,
     riskMetric: Int64? = nil,
     isKnownDevice: Bool? = nil, usedOn: Int64 = 0
   ) {
@@ -48,6 +52,7 @@ package struct DeviceState: Sendable, Equatable {
     self.anchor = anchor
     self.userID = userID
     self.person = person
+    self.userBannedUntil = userBannedUntil
     self.counters = counters
     self.registeredAt = registeredAt
     self.riskMetric = riskMetric

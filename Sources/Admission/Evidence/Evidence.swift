@@ -24,6 +24,7 @@ package struct Bearer {
     self.device?.userID = user.id
     // Also of the same user, who was anonymous and is linked now.
     self.device?.person = user.person
+    if device.userID != user.id { self.device?.userBannedUntil = nil }
     isChanged = true
     return device.userID != user.id
   }

@@ -42,8 +42,11 @@ struct BearerCheck: Sendable {
     case .session, .debugToken: return nil
     }
     guard let token = Self.token(request), token.hasPrefix("eyJ") else { return nil }
-    let user = try await bearer(token, now: now).user
-    return plan.user(user.id.description, person: try await persons.name(of: user), now: now)
+    let open = try await bearer(token, now: now).open
+    return plan.user(
+      open.user.id.description, person: try await persons.name(of: open.user),
+      session: open.session.id.octets,
+      now: now)
   }
 
   /// The token of an Authorization field; nil where there is none, more than one, or another scheme.

@@ -23,6 +23,6 @@ struct SessionEvidence: Sendable {
     guard request.fields["content-encoding"] == nil else { throw Failure.contentEncoding }
     let begun = try await verifier.beginAssertion(presented, .request, now: now)
     let verified = try verifier.finish(begun, of: request, body: body)
-    return try await admitter.admit(.refused, verified, &exchange, lease: nil).keyID
+    return try await admitter.admit(.refused, verified, &exchange, lease: nil, isAboutSession: true).keyID
   }
 }

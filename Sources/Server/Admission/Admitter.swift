@@ -46,7 +46,7 @@ final class Admitter: Sendable {
   /// called.
   func admit(
     _ kind: ChargePlan.Kind, _ verified: VerifiedEvidence, _ exchange: inout Exchange, lease: Int64?,
-    model: ProviderModel? = nil, user: KeyUser? = nil
+    model: ProviderModel? = nil, user: KeyUser? = nil, isAboutSession: Bool = false
   ) async throws -> Admitted {
     let now = environment.now()
     let charges = plan.charges(kind, evidence: verified.evidence, address: exchange.address, now: now)
@@ -54,14 +54,16 @@ final class Admitter: Sendable {
     if case .chain(let calls) = kind {
       choices = plan.choices(calls, evidence: verified.evidence, address: exchange.address, now: now)
     }
-    let request = request(
+    var request = request(
       verified, exchange, now: now, charges: charges, lease: lease, model: model, choices: choices, user: user
     )
+    request.isAboutSession = isAboutSession
+    let admission = request
     return try await judged(verified, &exchange) {
       do {
-        return try await environment.ledger.admit(request)
+        return try await environment.ledger.admit(admission)
       } catch {
-        if lease != nil { release(request.id) }
+        if lease != nil { release(admission.id) }
         throw error
       }
     }

@@ -4,12 +4,12 @@ import Gateway
 /// What keeps a new key, or a new user of one, from being a new allowance.
 extension ChargePlan {
   /// The user as the key's own, with what it counts to come in another's place (RULES §1.9).
-  func user(_ id: String, person: String? = nil, now: Int64) -> KeyUser {
+  func user(_ id: String, person: String? = nil, session: [UInt8]? = nil, now: Int64) -> KeyUser {
     let long: Int64 = 30 * 86_400_000
     let number = max(0, now) / long
     let window = Window(id: "30-days-\(number)", start: number * long, end: (number + 1) * long)
     return KeyUser(
-      id: id, person: person,
+      id: id, person: person, session: session,
       changes: [
         Charge(
           subject: .key, rule: Self.userRules.day, amount: 1,

@@ -25,6 +25,9 @@ extension Failure {
         fields: [
           "x-should-retry": "false", "retry-after": String(max(1, (until - now + 999) / 1000)),
         ])
+    case .userGone: return .sessionNotFound
+    case .userLeaving: return .deletionInProgress
+    case .userBanned: return .userBanned
     case .modelClosed: return .modelClosed
     case .inFlight(let rule): return of(.inFlight(rule: rule), rule: rule, now: now)
     case .burst(let rule, let retryAt): return of(.burst(rule: rule, retryAt: retryAt), rule: rule, now: now)

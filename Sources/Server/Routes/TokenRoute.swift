@@ -43,7 +43,8 @@ struct TokenRoute: Endpoint {
     let user = try await bearers?.user(of: request, verified, admitter.plan, now: now)
     let lifetime = environment.configuration.attest.sessionLifetime
     let session = SessionToken(
-      hash: Token.hash(token), routes: opened + free, expiry: now / 1000 + lifetime)
+      hash: Token.hash(token), routes: opened + free, expiry: now / 1000 + lifetime,
+      session: user?.session)
     let admitted = environment.now()
     let charges = admitter.plan.charges(
       .refused, evidence: verified.evidence, address: exchange.address, now: admitted)

@@ -122,6 +122,7 @@ package struct SQLUserStore: UserStore {
     var action = AuditAction.userModified
     if let bannedUntil = change.bannedUntil {
       action = bannedUntil.map { $0 > now } == true ? .userBanned : .userUnbanned
+      try KeyUserRows.ban(id, until: bannedUntil, transaction)
       // Also where a device's session token stands for the user (RULES §1.8).
       if action == .userBanned { try UserRows.endDeviceTokens(of: id, transaction) }
     }

@@ -11,7 +11,17 @@ enum KeyUserRows {
   static func leave(_ user: UUID, _ transaction: Transaction) throws {
     try lock(user, transaction)
     try transaction.execute(
-      "update device_states set user_id = null where user_id = $1", [.text(user.description)])
+      "update device_states set user_id = null, user_banned_until = null where user_id = $1",
+      [.text(user.description)])
+  }
+
+  /// Tells the keys that the user used last until when the user is banned: what comes from one of them without
+  /// another's access token is refused so long (RULES §1.8, §1.9). nil lifts it.
+  static func ban(_ user: UUID, until time: Int64?, _ transaction: Transaction) throws {
+    try lock(user, transaction)
+    try transaction.execute(
+      "update device_states set user_banned_until = $2 where user_id = $1",
+      [.text(user.description), SQLValue(time)])
   }
 
   /// Takes the user's id from the counters, which are there until their windows end, for calls that are not settled.

@@ -1,5 +1,6 @@
 import Admission
 import AppAttest
+import Encodings
 import Gateway
 import SQL
 
@@ -101,7 +102,8 @@ final class LedgerBook: LedgerRows {
       id: select.int64(0), keyID: keyID, status: DeviceState.Status(rawValue: select.int64(1)) ?? .revoked,
       appID: appID, acceptance: "\(select.string(3))/\(appID)", anchor: select.bytes(4),
       userID: select.isNull(8) ? nil : select.string(8), person: select.isNull(13) ? nil : select.string(13),
-      counters: counters, registeredAt: select.int64(9),
+      userBannedUntil: select.isNull(14) ? nil : select.int64(14), counters: counters,
+      registeredAt: select.int64(9),
       riskMetric: select.isNull(10) ? nil : select.int64(10),
       isKnownDevice: select.isNull(11) ? nil : select.int64(11) != 0, usedOn: select.int64(12))
     devices[keyID] = Device(device)
@@ -118,6 +120,12 @@ final class LedgerBook: LedgerRows {
       known.isChanged = true
       changedDevices.append(known)
     }
+  }
+
+  func refusal(ofUser id: String, now: Int64) throws -> AdmissionRefusal? {
+    guard let user = UUID(id) else { return nil }
+    let found = try transaction.first(LedgerUsers.select, [SQLValue(user)]) { LedgerUsers.Standing($0) }
+    return LedgerUsers.refusal(of: found, now: now)
   }
 
   func consume(_ challenge: ConsumedChallenge, keyID: [UInt8]) throws -> Bool {

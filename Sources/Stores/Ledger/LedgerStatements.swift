@@ -18,7 +18,7 @@ final class LedgerStatements {
     device = try transaction.statement(
       """
       select k.id, k.status, k.app_id, k.environment, k.anchor, s.highest, s.near, s.far, s.user_id,
-        k.registered_at, k.risk_metric, k.known_device, s.used_on, s.person
+        k.registered_at, k.risk_metric, k.known_device, s.used_on, s.person, s.user_banned_until
       from device_keys k join device_states s on s.device = k.id where k.key_id = $1
       """)
     updateDevice = try transaction.statement(
@@ -26,7 +26,11 @@ final class LedgerStatements {
       update device_states set highest = $2, near = $3, far = $4, used_on = $5 where device = $1
       """)
     updateDeviceUser = try transaction.statement(
-      "update device_states set user_id = $2, person = $3 where device = $1")
+      """
+      update device_states set user_id = $2, person = $3,
+        user_banned_until = case when user_id is $2 then user_banned_until end
+      where device = $1
+      """)
     line = try transaction.statement(
       "select used, held, alarmed from lines where subject = $1 and rule = $2 and period = $3")
     insertLine = try transaction.statement(

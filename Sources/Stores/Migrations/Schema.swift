@@ -21,6 +21,7 @@ package enum Schema {
     Migration(version: 15, name: "objects", sql: objects),
     Migration(version: 16, name: "leaving users", sql: leavingUsers),
     Migration(version: 17, name: "left users", sql: leftUsers),
+    Migration(version: 18, name: "ending tokens", sql: endingTokens),
   ]
 
   /// Brings the database to this program's schema; the versions that were applied.

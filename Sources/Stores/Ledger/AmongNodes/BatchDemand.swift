@@ -47,6 +47,18 @@ struct BatchDemand {
     }
   }
 
+  /// The same, but that no key comes to be of one of these.
+  func without(users refused: Set<String>) -> BatchDemand {
+    guard !refused.isEmpty else { return self }
+    var demand = self
+    for place in requests.indices where requests[place].user.map({ refused.contains($0.id) }) == true {
+      // Who shows no key is nobody's at all.
+      if case .assertion = requests[place].evidence { demand.requests[place].user = nil }
+    }
+    demand.users = users.mapValues { $0.filter { !refused.contains($0.id) } }
+    return demand
+  }
+
   private mutating func add(_ user: KeyUser, of keyID: [UInt8]) {
     // More than a key may have in a day: most of a crowd are refused, and nobody's rows are asked for on their account.
     guard users[keyID]?.count ?? 0 < 32, users[keyID]?.contains(user) != true else { return }

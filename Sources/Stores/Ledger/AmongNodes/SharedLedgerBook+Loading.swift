@@ -14,12 +14,17 @@ extension SharedLedgerBook {
     let demand = BatchDemand(jobs)
     if let guess = memory?.rows(for: demand), let foreseen = try foresee(demand, guess) {
       var loading = lines.loading(foreseen.bounds, names)
-      guard try loadEvidence(demand, &loading), try isForeseen(demand, guess) else { throw WrongGuess() }
+      let areNamesKnown = try loadEvidence(demand, &loading)
+      try demandUsers(demand.requests)
+      guard areNamesKnown, try isForeseen(demand, guess) else { throw WrongGuess() }
       try lines.finish(loading, names)
       return
     }
     var none = SharedLines.Loading()
     _ = try loadEvidence(demand, &none)
+    try demandUsers(demand.requests)
+    // Of whoever may not become a key's nothing is made.
+    let demand = demand.without(users: refusedUsers(demand.requests))
     let seen = seen
     let needed = names(of: demand, seen)
     try names.resolve(
@@ -38,7 +43,7 @@ extension SharedLedgerBook {
   }
 
   private enum Part {
-    case lock, generation, model, device, session, debugToken, reservation, expired
+    case lock, generation, user, model, device, session, debugToken, reservation, expired
     case line(query: Int)
   }
 
@@ -48,6 +53,7 @@ extension SharedLedgerBook {
     var parts: [(Part, Query)] = [
       (.lock, isAlone ? LedgerLock.exclusive : LedgerLock.shared), (.generation, LedgerLock.generation),
     ]
+    if let users = lockingUsers { parts.append((.user, users)) }
     let (keyIDs, hashes) = (SQLValue.blobs(Array(wanted.keyIDs)), SQLValue.blobs(Array(wanted.sessions)))
     if wanted.requests.contains(where: \.callsModel) { parts.append((.model, ClosedModelRows.select)) }
     if !wanted.keyIDs.isEmpty || !wanted.sessions.isEmpty {
@@ -85,6 +91,7 @@ extension SharedLedgerBook {
       case .generation:
         generation = row.optionalString(0)
         serverTime = row.int64(1)
+      case .user: try add(user: row)
       case .device: add(device: row)
       case .session:
         let routes = row.string(2).split(separator: "\n").map(String.init)
@@ -110,7 +117,8 @@ extension SharedLedgerBook {
     devices[keyID] = DeviceState(
       id: row.int64(1), keyID: keyID, status: DeviceState.Status(rawValue: row.int64(2)) ?? .revoked,
       appID: appID, acceptance: "\(row.string(4))/\(appID)", anchor: row.bytes(5),
-      userID: row.optionalString(9), person: row.optionalString(14), counters: counters,
+      userID: row.optionalString(9), person: row.optionalString(14),
+      userBannedUntil: row.optionalInt64(15), counters: counters,
       registeredAt: row.int64(10),
       riskMetric: row.optionalInt64(11), isKnownDevice: row.optionalInt64(12).map { $0 != 0 },
       usedOn: row.int64(13))
@@ -126,7 +134,7 @@ extension SharedLedgerBook {
 
   private static let selectDevices = """
     select k.key_id, k.id, k.status, k.app_id, k.environment, k.anchor, s.highest, s.near, s.far, s.user_id,
-      k.registered_at, k.risk_metric, k.known_device, s.used_on, s.person
+      k.registered_at, k.risk_metric, k.known_device, s.used_on, s.person, s.user_banned_until
     from device_keys k join device_states s on s.device = k.id
     where k.id in (
       select id from device_keys where key_id = any($1)

@@ -21,6 +21,9 @@ final class SharedLedgerBook: LedgerRows {
   var devices: [[UInt8]: DeviceState] = [:]
   var sessions: [[UInt8]: SessionState] = [:]
   var debugTokens: [[UInt8]: DebugTokenState] = [:]
+  /// Users that are locked before the keys, and what is known of those that are there.
+  let lockedUsers: Set<String>
+  var users: [String: LedgerUsers.Standing] = [:]
   /// Loaded where a request names a model.
   var closedModels: Set<ProviderModel> = []
   /// The server's clock when the batch was loaded, milliseconds since 1970.
@@ -35,7 +38,11 @@ final class SharedLedgerBook: LedgerRows {
   private var changedDevices: [[UInt8]] = []
   private var alarms: [LimitAlarm] = []
 
-  init(_ transaction: Transaction, _ names: SharedNames, _ clock: LeaseClock, isAlone: Bool) {
+  init(
+    _ transaction: Transaction, _ names: SharedNames, _ clock: LeaseClock, isAlone: Bool,
+    lockedUsers: Set<String> = []
+  ) {
+    self.lockedUsers = lockedUsers
     self.transaction = transaction
     self.names = names
     self.clock = clock
@@ -50,6 +57,8 @@ final class SharedLedgerBook: LedgerRows {
         """
         update device_states s
         set highest = w.highest, near = w.near, far = w.far, user_id = nullif(w.user_id, ''),
+          user_banned_until =
+            case when s.user_id is not distinct from nullif(w.user_id, '') then s.user_banned_until end,
           used_on = w.used_on, person = nullif(w.person, '')
         from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[], $7::text[])
           w (device, highest, near, far, user_id, used_on, person)
@@ -210,7 +219,9 @@ final class SharedLedgerBook: LedgerRows {
 
   func add(_ token: SessionToken, of keyID: [UInt8], userID: String?, atMost: Int, now: Int64) throws {
     guard let device = devices[keyID] else { return }
-    for query in SessionRows.add(token, device: device.id, userID: userID, atMost: atMost, now: now) {
+    for query in SessionRows.add(
+      token, device: device.id, userID: userID, atMost: atMost, now: now, locking: " for key share")
+    {
       try transaction.enqueue(query.sql, query.values)
     }
   }

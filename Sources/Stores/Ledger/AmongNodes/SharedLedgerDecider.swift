@@ -12,6 +12,8 @@ final class SharedLedgerDecider: BatchDecider {
   private var book: SharedLedgerBook?
   /// The last attempt found that a period is to be made, which takes the lock alone.
   private var needsToBeAlone = false
+  /// The last attempt found that these become keys' users.
+  private var lockedUsers: Set<String> = []
 
   init(_ clock: LeaseClock) { self.clock = clock }
 
@@ -19,7 +21,7 @@ final class SharedLedgerDecider: BatchDecider {
     _ jobs: [LedgerJob], in transaction: Transaction, othersWrote: Bool
   ) throws -> [LedgerAnswer] {
     names.forgetUnconfirmed()
-    let book = SharedLedgerBook(transaction, names, clock, isAlone: needsToBeAlone)
+    let book = SharedLedgerBook(transaction, names, clock, isAlone: needsToBeAlone, lockedUsers: lockedUsers)
     self.book = book
     let answers: [LedgerAnswer]
     do {
@@ -32,9 +34,13 @@ final class SharedLedgerDecider: BatchDecider {
     } catch is WrongGuess {
       mayGuess = false
       throw DatabaseError.conflict
+    } catch let needed as SharedLedgerBook.MustLockUsers {
+      lockedUsers.formUnion(needed.ids)
+      throw DatabaseError.conflict
     }
     needsToBeAlone = false
     mayGuess = true
+    lockedUsers = []
     memory.note(book)
     try book.flush()
     return answers

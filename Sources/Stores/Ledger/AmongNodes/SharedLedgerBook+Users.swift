@@ -1,0 +1,57 @@
+import Admission
+import Encodings
+import SQL
+
+/// Users who become a key's, among nodes: they are locked before the keys, as whoever deletes or bans them does. That
+/// is a lock which no other request needs, so a batch takes it once it has found out, and begins anew for that.
+extension SharedLedgerBook {
+  struct MustLockUsers: Error {
+    let ids: Set<String>
+  }
+
+  /// Locks those that the book was made for.
+  var lockingUsers: Query? {
+    let ids = lockedUsers.compactMap { UUID($0)?.description }.sorted()
+    guard !ids.isEmpty else { return nil }
+    return Query(
+      """
+      select id, banned_until, deleting_since from users where id = any($1::text[]::uuid[]) order by id for share
+      """, [.texts(ids)])
+  }
+
+  func add(user row: Row) throws {
+    users[try row.uuid(0).description] = LedgerUsers.Standing(row, from: 1)
+  }
+
+  /// Throws where a key is to have another user who is not locked.
+  func demandUsers(_ requests: [AdmissionRequest]) throws {
+    var isChanging = false
+    var named: Set<String> = []
+    for request in requests {
+      guard case .assertion(let keyID, _, _) = request.evidence, let user = request.user,
+        UUID(user.id) != nil
+      else { continue }
+      named.insert(user.id)
+      if let device = devices[keyID], device.userID != user.id { isChanging = true }
+    }
+    // Where one changes, another of the batch may change it back.
+    guard isChanging, !named.isSubset(of: lockedUsers) else { return }
+    throw MustLockUsers(ids: named.subtracting(lockedUsers))
+  }
+
+  func refusal(ofUser id: String, now: Int64) throws -> AdmissionRefusal? {
+    guard let user = UUID(id) else { return nil }
+    guard lockedUsers.contains(id) else { throw MustLockUsers(ids: [id]) }
+    return LedgerUsers.refusal(of: users[user.description], now: now)
+  }
+
+  /// Those of the requests' users who are locked and may not become a key's.
+  func refusedUsers(_ requests: [AdmissionRequest]) -> Set<String> {
+    guard !lockedUsers.isEmpty else { return [] }
+    let refused = requests.filter { request in
+      guard let id = request.user?.id, let user = UUID(id), lockedUsers.contains(id) else { return false }
+      return LedgerUsers.refusal(of: users[user.description], now: request.now) != nil
+    }
+    return Set(refused.compactMap(\.user?.id))
+  }
+}
