@@ -31,6 +31,8 @@ package protocol AdmissionBook: AnyObject {
   func keep(_ line: LedgerLine)
   /// Whose row it is, and the rule's name in rows.
   func owner(ofLineAt slot: Int) throws -> (subject: LineSubject, rule: String)
+  /// The rule's name alone, which settling asks for each row where limits are spared.
+  func rule(ofLineAt slot: Int) throws -> String
   /// Tells of it once this is durable.
   func keep(_ alarm: LimitAlarm) throws
   func keep(_ reservation: Reservation) throws
@@ -38,4 +40,8 @@ package protocol AdmissionBook: AnyObject {
   func keep(_ closure: ModelClosure) throws
   /// Notes that the debug token was used; seconds since 1970.
   func noteUse(debugToken name: String, at time: Int64) throws
+}
+
+extension AdmissionBook {
+  package func rule(ofLineAt slot: Int) throws -> String { try owner(ofLineAt: slot).rule }
 }

@@ -41,7 +41,7 @@ package enum Settling {
     _ reserved: ReservedLine, _ spared: Set<String>, in book: some AdmissionBook
   ) throws -> Bool {
     guard !spared.isEmpty, reserved.kind != .inFlight else { return false }
-    return spared.contains(String(try book.owner(ofLineAt: reserved.slot).rule.prefix { $0 != ":" }))
+    return spared.contains(String(try book.rule(ofLineAt: reserved.slot).prefix { $0 != ":" }))
   }
 
   private static func alarm(

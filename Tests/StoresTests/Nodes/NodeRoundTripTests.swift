@@ -62,6 +62,13 @@ struct NodeRoundTripTests {
       #expect(isSo)
     }
     #expect(settled == two)
+    let spared = try await cost(node) {
+      let isSo = try await node.ledger.settle(
+        Settlement(
+          id: request(0, 3).id, outcome: .used(cost: 25), now: Requests.now, sparing: ["daily"]))
+      #expect(isSo)
+    }
+    #expect(spared == two)
     // Another node has to see first whose lines they are.
     let elsewhere = try await cost(other) {
       let isSo = try await other.ledger.settle(
@@ -70,8 +77,10 @@ struct NodeRoundTripTests {
     }
     #expect(elsewhere.syncs == 1)
     #expect(elsewhere.roundTrips > 2)
-    #expect(try await fixture.sums("budget") == (50, 120))
-    #expect(try await fixture.sums("running") == (0, 3))
+    #expect(try await fixture.sums("budget") == (75, 80))
+    #expect(try await fixture.sums("running") == (0, 2))
+    // Three rows of five requests, less those that one was spared.
+    #expect(try await fixture.sums("daily") == (12, 0))
   }
 
   @Test("a warm batch of many admissions: two round trips and one Sync for all of it")

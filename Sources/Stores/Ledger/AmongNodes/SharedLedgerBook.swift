@@ -134,6 +134,12 @@ final class SharedLedgerBook: LedgerRows {
     try LineOwner.find(lines.key(at: slot), transaction)
   }
 
+  /// As a rule without a question: each would be a round trip.
+  func rule(ofLineAt slot: Int) throws -> String {
+    let key = lines.key(at: slot)
+    return try names.name(ofRule: key.rule) ?? LineOwner.find(key, transaction).rule
+  }
+
   // MARK: Alarms
 
   func keep(_ alarm: LimitAlarm) throws {

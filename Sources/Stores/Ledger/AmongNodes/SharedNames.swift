@@ -54,6 +54,9 @@ final class SharedNames {
 
   func rule(_ name: String) -> Int64? { rules[name]?.id }
 
+  /// nil for one that was not asked for by name. There are few: a configuration's limits.
+  func name(ofRule id: Int64) -> String? { rules.first { $0.value.id == id }?.key }
+
   func period(_ id: Int64) -> Period? { periods[id] }
 
   /// The period that governs at `now`.
