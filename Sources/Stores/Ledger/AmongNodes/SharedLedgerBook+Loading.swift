@@ -24,12 +24,12 @@ extension SharedLedgerBook {
     _ = try loadEvidence(demand, &none)
     try demandUsers(demand.requests)
     // Of whoever may not become a key's nothing is made.
-    let demand = demand.without(users: refusedUsers(demand.requests))
+    let allowed = demand.without(users: refusedUsers(demand.requests))
     let seen = seen
-    let needed = names(of: demand, seen)
+    let needed = names(of: allowed, seen)
     try names.resolve(
       rules: needed.rules, subjects: needed.subjects, periods: needed.periods, transaction)
-    let foreseen = try lines(of: demand, seen)
+    let foreseen = try lines(of: allowed, seen)
     for key in foreseen.gone { lines.addGone(key) }
     try lines.load(foreseen.bounds, names, transaction)
   }
