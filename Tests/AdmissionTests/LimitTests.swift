@@ -176,6 +176,33 @@ import Testing
     #expect(book.sums("c") == [0, 0])
   }
 
+  @Test(
+    "RULES §1.8, §1.9: a user who may not come to a key changes nothing of it, and is asked about only then")
+  func standing() throws {
+    let change = charge("users", day, 3, .requests, 1)
+    func user(_ id: String) -> KeyUser { KeyUser(id: id, changes: [change]) }
+    #expect(isAdmitted(try decide([], counter: 1, user: user("a"))))
+    for (counter, refusal) in [AdmissionRefusal.userGone, .userLeaving, .userBanned].enumerated() {
+      book.refusals = ["a": refusal, "b": refusal]
+      #expect(try decide([], counter: UInt32(10 + counter), user: user("b")) == .refused(refusal))
+      // RULES §1.5: used up all the same.
+      #expect(try decide([], counter: UInt32(10 + counter)) == .refused(.counterReplayed))
+      #expect(isAdmitted(try decide([], counter: UInt32(20 + counter), user: user("a"))))
+    }
+    #expect(book.devices[MemoryBook.keyID]?.userID == "a")
+    #expect(book.sums("users") == [1, 0])
+    // Banned until now is banned no more.
+    for (counter, until) in [now + 1, now].enumerated() {
+      book.devices[MemoryBook.keyID]?.userBannedUntil = until
+      let decision = try decide([], counter: UInt32(30 + counter))
+      #expect(isAdmitted(decision) == (until == now))
+    }
+    book.devices[MemoryBook.keyID]?.userBannedUntil = .max
+    book.refusals = [:]
+    #expect(isAdmitted(try decide([], counter: 40, user: user("c"))))
+    #expect(book.devices[MemoryBook.keyID]?.userBannedUntil == nil)
+  }
+
   @Test("RULES §4.3: who comes back under another id finds the person's counts; linking refills nothing")
   func persons() throws {
     let both = [

@@ -2,7 +2,8 @@ import Admission
 import SQL
 
 /// Decides the ledger's jobs a batch at a time on a PostgreSQL that other nodes write to as well: rows are locked
-/// in one order (devices, reservations, then lines), decided by the one rule, and written with the commit.
+/// in one order (users who become a key's, devices, reservations, then lines), decided by the one rule, and written
+/// with the commit.
 final class SharedLedgerDecider: BatchDecider {
   private let clock: LeaseClock
   private let names = SharedNames()
