@@ -4,8 +4,8 @@ package import Gateway
 package struct AdmissionRequest: Sendable, Equatable {
   /// The proof that was verified before (signature, binding, freshness), and whose single use is decided here.
   package enum Evidence: Sendable, Equatable {
-    /// An assertion by the key, with its counter. `challenge` is set where the challenge has a row of its
-    /// own (the token exchange): random and expiry.
+    /// An assertion by the key, with its counter. `challenge` is set where its challenge is used up here beside the
+    /// counter: in the exchanges for a token.
     case assertion(keyID: [UInt8], counter: UInt32, challenge: ConsumedChallenge?)
     /// An attested session token: SHA-256 of it (RULES §1.8), and the route it is used on.
     case session(tokenHash: [UInt8], route: String)
@@ -90,15 +90,12 @@ extension AdmissionRequest {
   package var callsModel: Bool { model != nil || !choices.isEmpty }
 }
 
-/// A challenge that is consumed by a row: its random part and when it expires, seconds since 1970.
-package struct ConsumedChallenge: Sendable, Equatable {
-  package var random: [UInt8]
-  package var expiry: Int64
-
-  package init(random: [UInt8], expiry: Int64) {
-    self.random = random
-    self.expiry = expiry
-  }
+/// A challenge that is used once, and by what that is known.
+package enum ConsumedChallenge: Sendable, Equatable {
+  /// By a row: its random part, and when it expires, seconds since 1970 (RULES §1.4).
+  case row(random: [UInt8], expiry: Int64)
+  /// By how many tokens the key has minted, of which the challenge was derived (RULES §1.11).
+  case mint(Int64)
 }
 
 /// What today's configuration accepts of a registered key.

@@ -33,6 +33,7 @@ struct Application {
         AttestTargets.probe, FunctionQuotaRoute.template, "/health",
         "/ready", "none",
       ]
+        + AnthropicAttest.all
         + AccountRoutes.paths + AdminRoutes.paths + Set(providers.map { $0.path($1.path) }).sorted()
         + queuePaths + [FalProxyRoute.path] + StorageTargets.all + configuration.functions.map(\.path),
       droppedLogLines: environment.droppedLogLines)
@@ -55,19 +56,21 @@ struct Application {
       accounts = AccountService(environment, ports, auth, evidence: evidence, metrics: metrics, log: log)
     }
 
+    let challengeLimiter = AddressLimiter(
+      requests: attest.challengesPerMinute, per: hour / 60, siteFactor: configuration.ipv6SiteFactor)
+    let registrar = KeyRegistrar(
+      environment: environment, keys: keys, check: RegistrationCheck(attest),
+      deviceChecker: DeviceChecker(devices, attest, metrics: metrics, log: log), admitter: admitter,
+      metrics: metrics, log: log)
+    let registrations = {
+      AddressLimiter(
+        requests: attest.registrationsPerHour, per: hour, siteFactor: configuration.ipv6SiteFactor)
+    }
     var endpoints: [any Endpoint] = [
       Health(), Ready(isReady: environment.isReady),
-      ChallengeRoute(
-        challenges: challenges,
-        limiter: AddressLimiter(
-          requests: attest.challengesPerMinute, per: hour / 60, siteFactor: configuration.ipv6SiteFactor),
-        uptime: environment.uptime),
+      ChallengeRoute(challenges: challenges, limiter: challengeLimiter, uptime: environment.uptime),
       KeysRoute(
-        environment: environment, challenges: challenges, keys: keys, check: RegistrationCheck(attest),
-        limiter: AddressLimiter(
-          requests: attest.registrationsPerHour, per: hour, siteFactor: configuration.ipv6SiteFactor),
-        deviceChecker: DeviceChecker(devices, attest, metrics: metrics, log: log),
-        admitter: admitter, metrics: metrics, log: log),
+        environment: environment, challenges: challenges, registrar: registrar, limiter: registrations()),
       ProbeRoute(
         proxies: configuration.trustedProxies,
         limiter: AddressLimiter(requests: 60, per: hour / 60, siteFactor: configuration.ipv6SiteFactor),
@@ -85,6 +88,17 @@ struct Application {
     let gate = ProviderGate(
       environment: environment, challenges: challenges, verifier: verifier, admitter: admitter, live: live,
       bearers: accounts?.bearers)
+    let anthropic = AnthropicAttest(
+      environment, challenges: challenges,
+      paths: providers.filter { $0.0.provider.name == "anthropic" }.map { $0.path($1.path) },
+      free: [FunctionQuotaRoute.template])
+    if let anthropic {
+      endpoints += [
+        AnthropicChallengeRoute(flow: anthropic, limiter: challengeLimiter),
+        AnthropicRegisterRoute(flow: anthropic, registrar: registrar, limiter: registrations()),
+        AnthropicTokenRoute(flow: anthropic, keys: keys, apps: verifier.apps, admitter: admitter),
+      ]
+    }
     let runs = AnswerRuns()
     let idempotency = Idempotency(store: environment.answers, runs: runs, gate: gate)
     endpoints += providers.map {

@@ -31,6 +31,8 @@ package final class Environment: Sendable {
   /// The content of the zone file (RFC 8536) of `configuration.timeZone`.
   package let zone: [UInt8]
   package let keys: any DeviceKeyStore
+  /// Keys of apps that speak Anthropic's flow; nil offers it to none.
+  package let tokenMints: (any TokenMintStore)?
   package let ledger: any AdmissionLedger
   package let debugTokens: any DebugTokenStore
   /// Calls that providers' queues have; nil where no queue is offered.
@@ -61,7 +63,7 @@ package final class Environment: Sendable {
     sleep: @escaping @Sendable (Duration) async throws -> Void = { _ in },
     droppedLogLines: @escaping @Sendable () -> Int = { 0 },
     log: @escaping @Sendable (String) -> Void, zone: [UInt8], keys: any DeviceKeyStore,
-    ledger: any AdmissionLedger, debugTokens: any DebugTokenStore,
+    tokenMints: (any TokenMintStore)? = nil, ledger: any AdmissionLedger, debugTokens: any DebugTokenStore,
     queuedCalls: (any QueuedCallStore)? = nil, devices: DeviceEnvironment? = nil,
     answers: (any KeptAnswerStore)? = nil,
     accounts: AccountEnvironment? = nil, objects: (any ObjectStore)? = nil,
@@ -79,6 +81,7 @@ package final class Environment: Sendable {
     self.log = log
     self.zone = zone
     self.keys = keys
+    self.tokenMints = tokenMints
     self.ledger = ledger
     self.debugTokens = debugTokens
     self.queuedCalls = queuedCalls

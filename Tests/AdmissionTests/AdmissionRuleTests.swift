@@ -95,7 +95,7 @@ import Testing
 
   @Test("RULES §1.5: ban, configuration and quota refuse after counter and challenge are consumed")
   func consumed() throws {
-    let challenge = ConsumedChallenge(random: [7], expiry: 100)
+    let challenge = ConsumedChallenge.row(random: [7], expiry: 100)
     book.devices[MemoryBook.keyID]?.status = .banned
     #expect(isRefused(try decide(counter: 1, challenge: challenge), .banned))
     book.devices[MemoryBook.keyID]?.status = .live
@@ -111,7 +111,7 @@ import Testing
 
   @Test("A key that is unknown or revoked consumes nothing")
   func unknown() throws {
-    let challenge = ConsumedChallenge(random: [7], expiry: 100)
+    let challenge = ConsumedChallenge.row(random: [7], expiry: 100)
     book.devices[MemoryBook.keyID]?.status = .revoked
     #expect(isRefused(try decide(challenge: challenge), .unknownKey))
     book.devices = [:]
@@ -124,7 +124,7 @@ import Testing
     arguments: [(99, false), (100, false), (101, true)])
   func floor(expiry: Int64, passes: Bool) throws {
     book.floor = 100
-    let decision = try decide(challenge: ConsumedChallenge(random: [1], expiry: expiry))
+    let decision = try decide(challenge: ConsumedChallenge.row(random: [1], expiry: expiry))
     #expect(isAdmitted(decision) == passes)
   }
 

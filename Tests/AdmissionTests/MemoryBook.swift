@@ -17,6 +17,7 @@ final class MemoryBook: AdmissionBook {
   var sessions: [[UInt8]: SessionState] = [:]
   var debugTokens: [[UInt8]: DebugTokenState] = [:]
   var consumed: Set<[UInt8]> = []
+  var mints: Int64 = 0
   var floor: Int64 = 0
   var reservations: [Reservation] = []
   var uses: [String] = []
@@ -41,7 +42,13 @@ final class MemoryBook: AdmissionBook {
   func debugToken(_ tokenHash: [UInt8]) -> DebugTokenState? { debugTokens[tokenHash] }
 
   func consume(_ challenge: ConsumedChallenge, keyID: [UInt8]) -> Bool {
-    challenge.expiry > floor && consumed.insert(challenge.random).inserted
+    switch challenge {
+    case .row(let random, let expiry): return expiry > floor && consumed.insert(random).inserted
+    case .mint(let count):
+      guard mints == count else { return false }
+      mints += 1
+      return true
+    }
   }
 
   func line(_ subject: LineSubject, rule: String, window: Window?, now: Int64) -> LedgerLine {

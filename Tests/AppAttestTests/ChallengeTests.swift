@@ -90,4 +90,33 @@ struct ChallengeTests {
       try ChallengeAuthority(secrets: [secret]).verify(Array(spliced), purpose: .request, now: now)
     }
   }
+
+  @Test("RULES §1.11: a derived challenge is another for every other fact, and for every secret")
+  func derived() throws {
+    let secret = ChallengeSecret(id: 1, secret: [UInt8](repeating: 1, count: 32))
+    let next = ChallengeSecret(id: 2, secret: [UInt8](repeating: 2, count: 32))
+    let authority = ChallengeAuthority(secrets: [secret])
+    let key = [UInt8](repeating: 7, count: 32)
+    let now: Int64 = 1_800_000_000
+    let first = try #require(authority.derived(clientID: "a", keyID: key, mints: 0, now: now))
+    #expect(first.challenge.count == 32)
+    var all = [first.challenge]
+    for (client, keyID, mints, at) in [
+      ("b", key, 0, now), ("a", [UInt8](repeating: 8, count: 32), 0, now), ("a", key, 1, now),
+      ("a", key, 0, now + 300), ("", key, 0, now), ("a", key + [0x61], 0, now), ("", key + [0x61], 0, now),
+    ] as [(String, [UInt8], Int64, Int64)] {
+      let other = try #require(authority.derived(clientID: client, keyID: keyID, mints: mints, now: at))
+      all.append(other.challenge)
+    }
+    let rotated = ChallengeAuthority(secrets: [next, secret])
+    all.append(try #require(rotated.derived(clientID: "a", keyID: key, mints: 0, now: now)).challenge)
+    #expect(Set(all).count == all.count)
+    let derivable = { (authority: ChallengeAuthority, mints: Int64, at: Int64) in
+      authority.derivable(clientID: "a", keyID: key, mints: mints, now: at).contains(first.challenge)
+    }
+    #expect(derivable(authority, 0, now + first.expiresIn - 1) && derivable(rotated, 0, now))
+    #expect(!derivable(authority, 0, now + first.expiresIn) && !derivable(authority, 1, now))
+    #expect(!derivable(ChallengeAuthority(secrets: [next]), 0, now) && !derivable(authority, 0, now - 300))
+    #expect(ChallengeAuthority(secrets: []).derived(clientID: "a", keyID: key, mints: 0, now: now) == nil)
+  }
 }

@@ -13,6 +13,8 @@ package struct ChallengeAuthority: Sendable {
   private static let signedLength = 26
 
   private let keys: [MACKey]
+  /// Those of ``derived(clientID:keyID:mints:now:)``, of the current secret and of the one before.
+  private let derivingKeys: [[UInt8]]
 
   /// The authority of these secrets: the first makes new challenges, all are honoured.
   package init(secrets: [ChallengeSecret]) {
@@ -23,6 +25,51 @@ package struct ChallengeAuthority: Sendable {
         )
       }
     }
+    derivingKeys = secrets.map {
+      HKDFSHA256.derive(secret: $0.secret, label: "bramley challenge anthropic v1")
+    }
+  }
+
+  /// A challenge that nobody keeps and that does not come back: in Anthropic's flow the client signs it and sends the
+  /// signature alone (RULES §1.11). It is the same for the same facts, and another once the key has minted a token.
+  ///
+  /// - Parameters:
+  ///   - mints: how many tokens the key has minted.
+  ///   - now: seconds since 1970.
+  /// - Returns: 32 octets, and for how many seconds they hold: more than 300, at most 600. nil without a secret.
+  package func derived(
+    clientID: String, keyID: [UInt8], mints: Int64, now: Int64
+  ) -> (challenge: [UInt8], expiresIn: Int64)? {
+    guard let key = derivingKeys.first else { return nil }
+    let slot = now / Self.slotLength
+    return (
+      Self.derive(clientID, keyID, mints, slot: slot, key: key), (slot + 2) * Self.slotLength - now
+    )
+  }
+
+  /// Every challenge that may have been signed: of this slot of time and the one before, by this secret and the one
+  /// before.
+  package func derivable(clientID: String, keyID: [UInt8], mints: Int64, now: Int64) -> [[UInt8]] {
+    let slot = now / Self.slotLength
+    return derivingKeys.flatMap { key in
+      [slot, slot - 1].map { Self.derive(clientID, keyID, mints, slot: $0, key: key) }
+    }
+  }
+
+  /// Seconds.
+  private static let slotLength: Int64 = 300
+
+  /// What has a fixed length comes first, so that no two facts have the same octets.
+  private static func derive(
+    _ clientID: String, _ keyID: [UInt8], _ mints: Int64, slot: Int64, key: [UInt8]
+  ) -> [UInt8] {
+    var facts: [UInt8] = []
+    for number in [slot, mints, Int64(keyID.count)] {
+      for shift in stride(from: 56, through: 0, by: -8) {
+        facts.append(UInt8(truncatingIfNeeded: number >> Int64(shift)))
+      }
+    }
+    return HMACSHA256.code(for: facts + keyID + clientID.utf8, key: key)
   }
 
   /// A fresh challenge; nil without a secret, or when `random` is not 16 octets.

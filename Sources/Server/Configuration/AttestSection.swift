@@ -79,6 +79,7 @@ extension Configuration {
         section.reading.mistake(entry, "no environment is named", "write [\"production\"]")
       }
     }
+    let client = clientID(section)
     guard let entry = section.entry("app_id") else {
       if !section.reading.survey {
         section.reading.mistake(
@@ -101,7 +102,34 @@ extension Configuration {
         "write the App ID prefix (10 letters and digits), a dot and the bundle id")
       return nil
     }
-    return Attest.App(appID: text, environments: environments)
+    return Attest.App(appID: text, environments: environments, clientID: client)
+  }
+
+  private static func clientID(_ section: ConfigurationSection) -> String? {
+    guard let entry = section.entry("client_id"), let text = entry.string() else { return nil }
+    guard AnthropicClient.isID(text) else {
+      section.reading.mistake(
+        entry, "this is no client id",
+        "write 1 to 128 letters, digits, `_`, `-` and `.`, such as \"clid_example\"")
+      return nil
+    }
+    return text
+  }
+
+  /// What apps that speak Anthropic's flow need beside their client id.
+  static func checkClients(_ root: ConfigurationSection, _ whole: Configuration) {
+    let clients = whole.attest.apps.compactMap(\.clientID)
+    guard !clients.isEmpty, !root.reading.survey else { return }
+    if Set(clients).count < clients.count {
+      root.reading.mistake(
+        "attest.apps", root.here, "two apps have one client id", "give each app a client_id of its own")
+    }
+    if whole.anthropic?.policy != .session {
+      root.reading.mistake(
+        "attest.apps", root.here,
+        "a client_id lets an app get session tokens, which Anthropic's routes do not take",
+        "write \"policy\": \"session\" in providers.anthropic, or remove client_id")
+    }
   }
 
   private static func simulatorRoot(

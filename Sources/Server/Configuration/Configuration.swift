@@ -100,10 +100,13 @@ extension Configuration {
       package var appID: String
       /// In which environments its keys are accepted.
       package var environments: Set<AttestEnvironment>
+      /// The client id by which the app speaks Anthropic's flow (RULES §1.11); nil: it does not.
+      package var clientID: String?
 
-      package init(appID: String, environments: Set<AttestEnvironment>) {
+      package init(appID: String, environments: Set<AttestEnvironment>, clientID: String? = nil) {
         self.appID = appID
         self.environments = environments
+        self.clientID = clientID
       }
     }
 

@@ -97,6 +97,7 @@ extension Configuration {
     storage(root.section("storage"), into: &out)
     functions(root, into: &out)
     checkModels(bare, root, out)
+    checkClients(root, out)
     checkStepUpRoutes(root, out)
     limits(root, into: &out)
     events(root.section("events"), into: &out)

@@ -27,6 +27,8 @@ extension Failure {
     403, .environmentMismatch, "Keys of this App Attest environment are not accepted here.")
   static let keyRevoked = Failure(403, .keyRevoked, "The key was revoked.")
   static let keyConflict = Failure(422, .keyConflict, "The key is known under other facts.")
+  static let keyIsRegistered = Failure(
+    401, .keyConflict, "The key is registered. Fetch a challenge and buy a token with an assertion.")
   static let buildNotAccepted = Failure(403, .buildNotAccepted, "This build of the app is not accepted here.")
 
   static func attestationInvalid(_ diagnosis: String) -> Failure {

@@ -45,6 +45,30 @@ actor ChallengeKeys {
     }
   }
 
+  /// The challenge of Anthropic's flow, and for how many seconds it holds.
+  func derived(
+    _ client: AnthropicClient, _ keyID: [UInt8], mints: Int64, now: Int64
+  ) async throws -> (challenge: [UInt8], expiresIn: Int64) {
+    let derived = try await current(now).derived(
+      clientID: client.id, keyID: keyID, mints: mints, now: now / 1000)
+    guard let derived else { throw Failure.storage(ChallengeError.unknownSecret) }
+    return derived
+  }
+
+  /// Every challenge of Anthropic's flow that may have been signed.
+  ///
+  /// - Parameter isSecondTry: those of the secrets that were read hold not: another node may have newer ones.
+  func derivable(
+    _ client: AnthropicClient, _ keyID: [UInt8], mints: Int64, now: Int64, isSecondTry: Bool
+  ) async throws -> [[UInt8]] {
+    if isSecondTry {
+      guard now - readAt >= Self.hurry || now < readAt else { return [] }
+      authority = nil
+    }
+    return try await current(now).derivable(
+      clientID: client.id, keyID: keyID, mints: mints, now: now / 1000)
+  }
+
   /// Makes a new secret current.
   func rotate() async throws {
     try await keys.rotateChallengeSecret(fresh: random(32))

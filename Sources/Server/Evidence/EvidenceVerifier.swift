@@ -124,7 +124,7 @@ final class EvidenceVerifier: Sendable {
       let verified = try verify(bytes, parsed.publicKey, app, binding, challenge, request, body)
       let consumed =
         binding == .tokenExchange
-        ? ConsumedChallenge(random: challenge.random, expiry: challenge.expiry) : nil
+        ? ConsumedChallenge.row(random: challenge.random, expiry: challenge.expiry) : nil
       return VerifiedEvidence(
         .assertion(keyID: parsed.key.keyID, counter: verified.counter, challenge: consumed), key: parsed.key)
     }
@@ -144,15 +144,22 @@ final class EvidenceVerifier: Sendable {
       do throws(AssertionError) {
         return try Assertion.verify(bytes, clientDataHash: SHA256.hash(signed), key: key, app: app)
       } catch {
-        switch error {
-        case .badSignature: continue
-        case .appMismatch: throw .appMismatch
-        case .extensionPolicy: throw .buildNotAccepted
-        case .tooLarge, .encoding, .structure, .authenticatorData: throw .invalidAssertion
-        }
+        if let failure = Failure.of(error) { throw failure }
       }
     }
     throw .badSignature
+  }
+}
+
+extension Failure {
+  /// Why an assertion is refused; nil where it was signed for something else, and may be tried with that.
+  static func of(_ error: AssertionError) -> Failure? {
+    switch error {
+    case .badSignature: nil
+    case .appMismatch: .appMismatch
+    case .extensionPolicy: .buildNotAccepted
+    case .tooLarge, .encoding, .structure, .authenticatorData: .invalidAssertion
+    }
   }
 }
 

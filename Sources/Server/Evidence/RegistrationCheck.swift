@@ -21,12 +21,22 @@ struct RegistrationCheck: Sendable {
   ///
   /// - Parameter now: seconds since 1970.
   func verdict(_ registration: Registration, challenge: Challenge, now: Int64) -> RegistrationVerdict {
+    let hashes = audiences.map {
+      SHA256.hash(SignedBytes.registration(audience: $0, challenge: challenge.bytes))
+    }
+    return verdict(registration.attestation, of: registration.keyID, for: hashes, now: now)
+  }
+
+  /// The verdict on an attestation for one of these hashes of the client data; which one the attestation says.
+  ///
+  /// - Parameter now: seconds since 1970.
+  func verdict(
+    _ attestation: [UInt8], of keyID: [UInt8], for hashes: [[UInt8]], now: Int64
+  ) -> RegistrationVerdict {
     var last = AttestationError.nonceMismatch
-    for audience in audiences {
-      let hash = SHA256.hash(SignedBytes.registration(audience: audience, challenge: challenge.bytes))
+    for hash in hashes {
       do throws(AttestationError) {
-        let verified = try attestations.verify(
-          registration.attestation, clientDataHash: hash, keyID: registration.keyID, now: now)
+        let verified = try attestations.verify(attestation, clientDataHash: hash, keyID: keyID, now: now)
         return receipt(of: verified, clientDataHash: hash, now: now)
       } catch {
         last = error

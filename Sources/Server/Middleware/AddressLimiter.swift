@@ -55,4 +55,11 @@ actor AddressLimiter {
     for ((name, _), arrival) in zip(lines, arrivals) { young[name] = arrival }
     return nil
   }
+
+  /// As ``admit(_:amount:now:)``, and throws a ``Failure`` where the address is not let in.
+  func require(_ name: String, amount: Int64 = 1, now: Int64) throws {
+    if let wait = admit(name, amount: amount, now: now) {
+      throw Failure.addressLimited(seconds: (wait + 999_999_999) / 1_000_000_000)
+    }
+  }
 }

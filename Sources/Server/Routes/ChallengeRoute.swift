@@ -13,9 +13,7 @@ struct ChallengeRoute: Endpoint {
 
   func respond(to request: HTTPRequest, _ exchange: inout Exchange) async throws -> HTTPResponse {
     let (count, purpose) = try Self.parameters(request.query)
-    if let wait = await limiter.admit(exchange.address, amount: Int64(count), now: uptime()) {
-      throw Failure.addressLimited(seconds: (wait + 999_999_999) / 1_000_000_000)
-    }
+    try await limiter.require(exchange.address, amount: Int64(count), now: uptime())
     var issued: [IssuedChallenge] = []
     for _ in 0..<count {
       let challenge = try await challenges.mint(purpose, now: exchange.startedAt)

@@ -19,9 +19,7 @@ struct ProbeRoute: Endpoint {
   let sleep: @Sendable (Duration) async throws -> Void
 
   func respond(to request: HTTPRequest, _ exchange: inout Exchange) async throws -> HTTPResponse {
-    if let wait = await limiter.admit(exchange.address, now: uptime()) {
-      throw Failure.addressLimited(seconds: (wait + 999_999_999) / 1_000_000_000)
-    }
+    try await limiter.require(exchange.address, now: uptime())
     guard request.target.utf8.count <= Self.targetLimit else { throw Failure.notFound }
     if request.path.hasSuffix(AttestTargets.probe + "/stream") {
       return HTTPResponse(

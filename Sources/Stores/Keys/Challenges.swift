@@ -8,22 +8,39 @@ enum Challenges {
   static func consume(
     _ challenge: ConsumedChallenge, keyID: [UInt8], _ transaction: Transaction
   ) throws -> Bool {
+    switch challenge {
+    case .row(let random, let expiry):
+      return try consume(random: random, expiry: expiry, keyID: keyID, transaction)
+    case .mint(let count):
+      // The key's row is locked already: two exchanges of one challenge come one after the other.
+      return try transaction.execute(
+        """
+        insert into token_mints (device, mints) select id, $2 + 1 from device_keys where key_id = $1
+        on conflict (device) do update set mints = token_mints.mints + 1 where token_mints.mints = $2
+        """, [.blob(keyID), .integer(count)]) > 0
+    }
+  }
+
+  /// Consumes one that has a row of its own.
+  static func consume(
+    random: [UInt8], expiry: Int64, keyID: [UInt8], _ transaction: Transaction
+  ) throws -> Bool {
     // A sweep must not raise the floor and forget the row between this look and the insertion.
     let lock = transaction.dialect == .postgreSQL ? " for share" : ""
     let floor = try transaction.first("select expiry from challenge_floor\(lock)") { $0.int64(0) } ?? .max
-    guard challenge.expiry > floor else { return false }
+    guard expiry > floor else { return false }
     return try transaction.execute(
       "insert into consumed_challenges (random, expiry, key_id) values ($1, $2, $3) on conflict (random) do nothing",
-      [.blob(challenge.random), .integer(challenge.expiry), .blob(keyID)]) > 0
+      [.blob(random), .integer(expiry), .blob(keyID)]) > 0
   }
 
   /// Whether this key's registration consumed it.
   static func wasConsumed(
-    _ challenge: ConsumedChallenge, by keyID: [UInt8], _ transaction: Transaction
+    random: [UInt8], by keyID: [UInt8], _ transaction: Transaction
   ) throws -> Bool {
     try transaction.first(
       "select 1 from consumed_challenges where random = $1 and key_id = $2",
-      [.blob(challenge.random), .blob(keyID)]
+      [.blob(random), .blob(keyID)]
     ) { _ in true } ?? false
   }
 

@@ -42,13 +42,13 @@ package struct SQLDeviceKeyStore: DeviceKeyStore {
     _ key: DeviceKey, _ receipt: [UInt8], _ challenge: [UInt8], _ challengeExpiry: Int64,
     _ transaction: Transaction
   ) throws -> RegistrationOutcome {
-    let consumed = ConsumedChallenge(random: challenge, expiry: challengeExpiry)
     let known = try Self.row(key.keyID, transaction)
-    let isFresh = try Challenges.consume(consumed, keyID: key.keyID, transaction)
+    let isFresh = try Challenges.consume(
+      random: challenge, expiry: challengeExpiry, keyID: key.keyID, transaction)
     if let known, known.status != .live { return .revoked }
     if let known {
       guard known.key.isSameRegistration(as: key) else { return isFresh ? .conflict : .challengeUsed }
-      let isRepeat = try Challenges.wasConsumed(consumed, by: key.keyID, transaction)
+      let isRepeat = try Challenges.wasConsumed(random: challenge, by: key.keyID, transaction)
       return isFresh || isRepeat ? .alreadyRegistered : .challengeUsed
     }
     guard isFresh else { return .challengeUsed }
@@ -116,7 +116,7 @@ package struct SQLDeviceKeyStore: DeviceKeyStore {
     try await database.write { try Challenges.sweep(now: now, $0) }
   }
 
-  private static func row(
+  static func row(
     _ keyID: [UInt8], _ transaction: Transaction
   ) throws -> (key: DeviceKey, status: DeviceState.Status)? {
     try transaction.first(
@@ -138,7 +138,10 @@ package struct SQLDeviceKeyStore: DeviceKeyStore {
     }
   }
 
-  private static func insert(_ key: DeviceKey, receipt: [UInt8], _ transaction: Transaction) throws {
+  /// The number of the new row.
+  @discardableResult static func insert(
+    _ key: DeviceKey, receipt: [UInt8], _ transaction: Transaction
+  ) throws -> Int64 {
     let facts = key.facts
     let id = try transaction.insert(
       """
@@ -156,12 +159,13 @@ package struct SQLDeviceKeyStore: DeviceKeyStore {
     try transaction.execute(
       "insert into device_receipts (device, receipt, received_at, next_refresh) values ($1, $2, $3, $3)",
       [.integer(id), .blob(receipt), .integer(key.registeredAt)])
+    return id
   }
 }
 
 extension DeviceKey {
   /// Whether both come from one attestation, so that a repeated registration is no other key.
-  fileprivate func isSameRegistration(as other: DeviceKey) -> Bool {
+  func isSameRegistration(as other: DeviceKey) -> Bool {
     publicKey == other.publicKey && appID == other.appID && environment == other.environment
       && anchor == other.anchor
   }

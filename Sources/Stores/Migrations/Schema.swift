@@ -22,6 +22,7 @@ package enum Schema {
     Migration(version: 16, name: "leaving users", sql: leavingUsers),
     Migration(version: 17, name: "left users", sql: leftUsers),
     Migration(version: 18, name: "ending tokens", sql: endingTokens),
+    Migration(version: 19, name: "token mints", sql: tokenMints),
   ]
 
   /// Brings the database to this program's schema; the versions that were applied.

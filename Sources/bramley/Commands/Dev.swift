@@ -89,7 +89,7 @@ struct Dev: Command {
     configuration.data = data.path
     configuration.attest.audiences = bases.audiences
     configuration.attest.apps = [
-      .init(appID: SimulatedApple.app.id, environments: [.development, .production])
+      .init(appID: SimulatedApple.app.id, environments: [.development, .production], clientID: "clid_dev")
     ]
     configuration.attest.simulatorRoot = .init(certificate: authority.root)
     configuration.attest.appleKey = .init(

@@ -101,6 +101,7 @@ struct Compose: Sendable {
       log: Self.log,
       zone: zone,
       keys: SQLDeviceKeyStore(database),
+      tokenMints: SQLTokenMintStore(database),
       ledger: SQLAdmissionLedger(database),
       debugTokens: SQLDebugTokenStore(database),
       queuedCalls: SQLQueuedCallStore(database),

@@ -1,9 +1,11 @@
 import Accounts
+import Admission
 import AppleSimulator
 import BramleyTesting
 import Cryptography
 import Encodings
 import HTTPMessages
+import SignInWithApple
 import Testing
 
 @testable import Server
@@ -50,6 +52,29 @@ import Testing
       ] + more
     ).text
     _ = try await ClientSession(apple.grant(body, bearer: "sb_publishable_x"))
+  }
+
+  @Test("RULES §1.12: an App Clip has its app's key, and a client of its own; both are one user")
+  func clip() async throws {
+    let apple = try await AppleServer {
+      $0.auth?.apple?.clients.append(
+        AppleClient(clientID: "com.example.clip", kind: .native, teamID: AppleServer.team))
+    }
+    let phone = try await apple.server.whole.phone()
+    let body = AppleServer.body(try await apple.sheet(client: "com.example.clip"))
+    let fromClip = try await ClientSession(apple.grant(body))
+    let fromApp = try await apple.signIn()
+    #expect(fromClip.userID == fromApp.userID)
+    for session in [fromClip, fromApp] {
+      var request = Phone.question()
+      request.fields["authorization"] = "Bearer \(session.accessToken)"
+      #expect(try await apple.server.whole.send(phone.sign(request)).status == 200)
+    }
+    #expect(try await apple.server.whole.usage().map(\.userID) == [fromClip.userID, fromClip.userID])
+    // Without a client of its own the clip's token is none of ours, however good the key.
+    let strict = try await AppleServer()
+    let refused = try await strict.grant(AppleServer.body(strict.sheet(client: "com.example.clip")))
+    #expect(try await Outcome(refused) == Outcome(400, "audience_not_accepted"))
   }
 
   @Test("Apple may be named by any issuer that is accepted, and by no other")

@@ -106,6 +106,23 @@ private func mistakes(
     #expect(fromNothing.anthropic?.models == ["claude-opus-5", "claude-haiku-4-5"])
   }
 
+  @Test("a client id is an app's own, and needs Anthropic's routes to take tokens")
+  func clientIDs() throws {
+    let app = "\"ABCDE12345.com.example.app\""
+    let named = valid.replacing(app, with: app + ", \"client_id\": \"clid_a\"")
+    let session = named.replacing("\"api_key\"", with: "\"policy\": \"session\", \"api_key\"")
+    #expect(try read(session).attest.apps.map(\.clientID) == ["clid_a"])
+    #expect(try read(valid).attest.apps.map(\.clientID) == [nil])
+    #expect(mistakes(named).map(\.path) == ["attest.apps"])
+    let twice = session.replacing(
+      "\"apps\": [", with: "\"apps\": [{ \"app_id\": \"ABCDE12345.b\", \"client_id\": \"clid_a\" }, ")
+    #expect(mistakes(twice).map(\.path) == ["attest.apps"])
+    for wrong in ["", "a b", String(repeating: "a", count: 129), "a\u{e9}"] {
+      let text = session.replacing("clid_a", with: wrong)
+      #expect(mistakes(text).map(\.path) == ["attest.apps[0].client_id"], "\(wrong)")
+    }
+  }
+
   @Test("a model without a price is named, and an own row gives it one")
   func prices() throws {
     let other = valid.replacing("claude-haiku-4-5", with: "claude-next-1")

@@ -124,7 +124,8 @@ final class WholeServer: Sendable {
         random: { SecureRandom.bytes($0) }, background: { background.run($0) }, offload: offloaded,
         sleep: sleep,
         log: { lines.append($0) }, zone: [], keys: keys,
-        ledger: broken ? BrokenStore() : ledger, debugTokens: debugTokens,
+        tokenMints: SQLTokenMintStore(database), ledger: broken ? BrokenStore() : ledger,
+        debugTokens: debugTokens,
         queuedCalls: SQLQueuedCallStore(database),
         devices: DeviceEnvironment(
           store: SQLReceiptStore(database),

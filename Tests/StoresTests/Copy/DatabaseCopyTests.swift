@@ -32,7 +32,8 @@ import UserData
       let request = Requests.assertion(
         number % keys, counter: UInt32(number), id: number, charges: charges,
         challenge: number.isMultiple(of: 3)
-          ? ConsumedChallenge(random: StoreFixture.octets(number, 16), expiry: StoreFixture.epoch + 300) : nil
+          ? ConsumedChallenge.row(random: StoreFixture.octets(number, 16), expiry: StoreFixture.epoch + 300)
+          : nil
       )
       #expect(try await fixture.ledger.admit(request).isAdmitted)
       guard number.isMultiple(of: 2) else { continue }

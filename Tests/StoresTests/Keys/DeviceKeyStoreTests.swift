@@ -85,7 +85,7 @@ import Testing
     #expect(try await register(fixture, StoreFixture.key(2), challenge: 2, expiry: at) == .challengeUsed)
     #expect(try await register(fixture, StoreFixture.key(2), challenge: 2, expiry: at + 1) == .created)
     let assertion = Requests.assertion(
-      1, counter: 1, id: 1, challenge: ConsumedChallenge(random: StoreFixture.octets(1, 16), expiry: at))
+      1, counter: 1, id: 1, challenge: ConsumedChallenge.row(random: StoreFixture.octets(1, 16), expiry: at))
     #expect(try await fixture.ledger.admit(assertion).refusal == .challengeUsed)
   }
 

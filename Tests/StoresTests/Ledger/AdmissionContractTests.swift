@@ -99,7 +99,8 @@ import Testing
   func challenge(backend: Backend) async throws {
     let fixture = try await StoreFixture(backend)
     try await fixture.register(0)
-    let challenge = ConsumedChallenge(random: StoreFixture.octets(5, 16), expiry: StoreFixture.epoch + 300)
+    let challenge = ConsumedChallenge.row(
+      random: StoreFixture.octets(5, 16), expiry: StoreFixture.epoch + 300)
     let refused = Requests.assertion(0, counter: 1, id: 1, charges: [Requests.daily(0)], challenge: challenge)
     guard case .refused(.exhausted) = try await fixture.ledger.admit(refused) else { Issue.record(); return }
     let again = Requests.assertion(0, counter: 2, id: 2, challenge: challenge)

@@ -13,7 +13,7 @@ import Testing
   ) async throws -> AdmissionDecision {
     let token = SessionToken(
       hash: StoreFixture.octets(number, 32), routes: ["/ai/x", route], expiry: expiry)
-    let challenge = ConsumedChallenge(
+    let challenge = ConsumedChallenge.row(
       random: StoreFixture.octets(number, 16), expiry: StoreFixture.epoch + 300)
     let request = Requests.assertion(
       0, counter: UInt32(number), id: number, charges: charges, now: now, challenge: challenge)

@@ -38,8 +38,8 @@ struct BatchDemand {
     case .assertion(let keyID, _, let challenge):
       keyIDs.insert(keyID)
       if let user = request.user { add(user, of: keyID) }
-      if let challenge {
-        challenges.insert(challenge.random.prefix(8).reduce(0) { $0 << 8 | Int64($1) })
+      if case .row(let random, _) = challenge {
+        challenges.insert(random.prefix(8).reduce(0) { $0 << 8 | Int64($1) })
       }
     case .session(let hash, _): sessions.insert(hash)
     case .debugToken(let hash): debugTokens.insert(hash)
