@@ -22,10 +22,16 @@ struct FinishDeletionStep {
         !deletion.tokens.contains { $0.token.sealed == kept.sealed && $0.token.clientID == kept.clientID }
       }
       deletion.tokens += unknown.map { DeletionToken($0) }
-      // They may hold an identity of the user's, and hang on a session by name alone.
-      try transaction.execute(
-        "delete from web_flows where linking in (select id from sessions where user_id = $1)",
-        [SQLValue(user.id)])
+      // They may hold an identity that was to be the user's, with a consent, and hang on a session by name alone.
+      let flows = "web_flows where linking in (select id from sessions where user_id = $1)"
+      let waiting = try transaction.rows("select assertion from \(flows)", [SQLValue(user.id)]) {
+        $0.optionalString(0).flatMap { try? AssertionText.read($0) }?.token
+      }
+      // One whose link was made is among the account's.
+      deletion.tokens += waiting.compactMap { $0 }.filter { token in
+        !user.identities.contains { $0.teamID == token.teamID && $0.subject == token.subject }
+      }.map { DeletionToken($0) }
+      try transaction.execute("delete from \(flows)", [SQLValue(user.id)])
       try UserRows.delete(
         user.id, by: RequestOrigin(deletion.actor), reason: deletion.reason, now: now, transaction)
     }

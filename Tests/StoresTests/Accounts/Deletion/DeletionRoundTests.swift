@@ -145,6 +145,33 @@ import Testing
     #expect(try await tokens.tokens(of: AccountFixture.id(50)).map(\.sealed) == [[4]])
   }
 
+  @Test(
+    "RULES §2.4: the consent of a link in a browser that nobody ended goes with the account",
+    arguments: Backend.allCases)
+  func browser(backend: Backend) async throws {
+    let fixture = try await Fixture(backend)
+    let open = try await fixture.person(1)
+    let flows = SQLWebFlowStore(fixture.accounts.database)
+    for number in 1...4 {
+      let flow = WebFlow(
+        id: AccountFixture.id(500 + number), stateHash: AccountFixture.hash(500 + number), browserHash: nil,
+        nonce: "n", clientID: "web", redirectTo: "https://example.com", codeChallenge: "c", isS256: true,
+        linking: number == 3 ? nil : open.session.id, expiresAt: now + 60_000)
+      try await flows.begin(flow)
+      guard number != 2 else { continue }
+      _ = try await flows.answer(flow.stateHash, now: now)
+      try await flows.complete(
+        // The last one's link was made.
+        flow.id, with: AccountFixture.assertion(number == 4 ? 1 : 7, token: 70 + number),
+        token: Fixture.token(7, client: "web", sealed: [UInt8(number)]),
+        codeHash: AccountFixture.hash(600 + number), expiresAt: now + 60_000)
+    }
+    let begun = try await fixture.begin(Fixture.request(open.user.id))
+    let closed = try await fixture.store.finish(begun.id, now: now).get()
+    #expect(closed.waiting.map(\.token.sealed) == [[1]] && closed.isUnfinished)
+    #expect(try await fixture.accounts.count("web_flows") == 1)
+  }
+
   @Test("what was given up is listed, tried again, and forgotten at last", arguments: Backend.allCases)
   func deadLetters(backend: Backend) async throws {
     let fixture = try await Fixture(backend)
