@@ -42,11 +42,14 @@ package struct AdmissionRequest: Sendable, Equatable {
   /// Whether it is about a session of an account, which is judged by itself: its user may be another than the key's
   /// current one, so that one's ban is not heeded.
   package var isAboutSession = false
+  /// The row of usage if nobody settles the call, because its server died: what it is, with the most that it can cost.
+  /// Whose it is, is known when it is let in.
+  package var unsettled: UsageRecord?
 
   package init(
     id: [UInt8], evidence: Evidence, expectation: KeyExpectation, counterWindow: Int = 128, now: Int64,
     charges: [Charge], lease: Int64?, address: String, model: ProviderModel? = nil,
-    choices: [CallChoice] = [], user: KeyUser? = nil
+    choices: [CallChoice] = [], user: KeyUser? = nil, unsettled: UsageRecord? = nil
   ) {
     self.id = id
     self.evidence = evidence
@@ -59,6 +62,7 @@ package struct AdmissionRequest: Sendable, Equatable {
     self.model = model
     self.choices = choices
     self.user = user
+    self.unsettled = unsettled
   }
 }
 

@@ -27,7 +27,12 @@ package enum AdmissionRule {
     let reserved = sheets.flatMap(\.reserved)
     if let lease = request.lease ?? defaultLease(reserved) {
       let until = book.leaseTime(now: request.now).saturatingAdd(lease)
-      try book.keep(Reservation(id: request.id, device: bearer.device?.id, lease: until, lines: reserved))
+      var unsettled = request.unsettled
+      unsettled?.userID = bearer.userID
+      try book.keep(
+        Reservation(
+          id: request.id, device: bearer.device?.id, lease: until, lines: reserved,
+          ending: unsettled.map { .held($0) }))
     }
     return .admitted(
       Admitted(

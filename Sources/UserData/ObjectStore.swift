@@ -1,11 +1,29 @@
 package import Encodings
 
+/// What objects cost who paid for them: how a reservation of money ends whose server dies after they are kept and before
+/// that is booked. So what was made and what it cost are known together, or neither is.
+package struct SpendingNote: Sendable, Equatable {
+  /// The reservation's id.
+  package var reservation: [UInt8]
+  /// As its row has it.
+  package var ending: [UInt8]
+
+  package init(reservation: [UInt8], ending: [UInt8]) {
+    self.reservation = reservation
+    self.ending = ending
+  }
+}
+
 /// Objects of users: rows in the database, or elsewhere. Each method is one atomic step; none tells anything of another
 /// user's objects. Milliseconds.
 package protocol ObjectStore: Sendable {
   /// Keeps all of them or none, where the limits of their user leave room. Drafts that are kept already, by their
   /// ids, are kept once. They are one user's.
-  func put(_ drafts: [ObjectDraft], within limits: ObjectLimits) async throws -> ObjectRefusal?
+  ///
+  /// - Parameter note: is written in the same step; nil for nothing.
+  func put(
+    _ drafts: [ObjectDraft], within limits: ObjectLimits, noting note: SpendingNote?
+  ) async throws -> ObjectRefusal?
   /// How much is kept for the user.
   func standing(of user: UUID) async throws -> ObjectStanding
   /// The user's object at that place.
@@ -27,4 +45,10 @@ package protocol ObjectStore: Sendable {
   func remove(_ paths: [ObjectPath], in bucket: String, of user: UUID) async throws -> [StoredObject]
   /// Removes everything of the user's, who may be gone already; how many objects.
   func erase(of user: UUID) async throws -> Int
+}
+
+extension ObjectStore {
+  package func put(_ drafts: [ObjectDraft], within limits: ObjectLimits) async throws -> ObjectRefusal? {
+    try await put(drafts, within: limits, noting: nil)
+  }
 }

@@ -10,12 +10,17 @@ package struct Reservation: Sendable, Equatable {
   package var lease: Int64
   /// The rows that settling and giving back go to, and no others (RULES §5.6).
   package var lines: [ReservedLine]
+  /// How the sweep ends it; nil where nothing is known of the call but its hold.
+  package var ending: ReservationEnding?
 
-  package init(id: [UInt8], device: Int64?, lease: Int64, lines: [ReservedLine]) {
+  package init(
+    id: [UInt8], device: Int64?, lease: Int64, lines: [ReservedLine], ending: ReservationEnding? = nil
+  ) {
     self.id = id
     self.device = device
     self.lease = lease
     self.lines = lines
+    self.ending = ending
   }
 }
 

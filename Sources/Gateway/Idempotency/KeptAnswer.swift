@@ -23,12 +23,12 @@ package enum AnswerState: Sendable, Equatable {
   case free
   /// It is the caller's now.
   case claimed
-  /// Another run does it.
-  case running
+  /// That run does it.
+  case running(run: [UInt8])
   /// Done: the answer as it was sealed.
   case kept([UInt8])
-  /// It began, and its answer was not kept whole.
-  case incomplete
+  /// That run began it, and its answer was not kept whole.
+  case incomplete(run: [UInt8])
   /// It was claimed for another body.
   case mismatched
 }

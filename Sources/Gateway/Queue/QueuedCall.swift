@@ -100,6 +100,8 @@ package protocol QueuedCallStore: Sendable {
   func add(_ call: QueuedCall, nextLook: Int64) async throws
   /// The call of that id.
   func call(_ id: [UInt8]) async throws -> QueuedCall?
+  /// The call that settles that reservation.
+  func call(ofReservation id: [UInt8]) async throws -> QueuedCall?
   /// Takes the open calls that are to be looked at, the longest due first: until `again` no other node gets them.
   func take(dueAt now: Int64, again: Int64, atMost limit: Int) async throws -> [QueuedCall]
   /// Has an open call looked at again; `unclear` counts the attempt.

@@ -33,20 +33,25 @@ final class Admitter: Sendable {
   ///   body that was sent slowly would be a clock that steps back, which the burst forgives (RULES §5.6).
   func request(
     _ verified: VerifiedEvidence, _ exchange: Exchange, now: Int64, charges: [Charge], lease: Int64?,
-    model: ProviderModel? = nil, choices: [CallChoice] = [], user: KeyUser? = nil
+    model: ProviderModel? = nil, choices: [CallChoice] = [], user: KeyUser? = nil,
+    unsettled: UsageRecord? = nil
   ) -> AdmissionRequest {
     AdmissionRequest(
       id: exchange.id, evidence: verified.evidence, expectation: expectation,
       counterWindow: environment.configuration.attest.counterWindow, now: now,
       charges: charges,
-      lease: lease, address: exchange.address, model: model, choices: choices, user: user)
+      lease: lease, address: exchange.address, model: model, choices: choices, user: user,
+      unsettled: unsettled)
   }
 
   /// Admits, or throws a ``Failure``. Whatever the database cannot decide is refused: the provider is never
   /// called.
+  ///
+  /// - Parameter unsettled: the row of usage if this server dies before it settles the call.
   func admit(
     _ kind: ChargePlan.Kind, _ verified: VerifiedEvidence, _ exchange: inout Exchange, lease: Int64?,
-    model: ProviderModel? = nil, user: KeyUser? = nil, isAboutSession: Bool = false
+    model: ProviderModel? = nil, user: KeyUser? = nil, isAboutSession: Bool = false,
+    unsettled: UsageRecord? = nil
   ) async throws -> Admitted {
     let now = environment.now()
     let charges = plan.charges(kind, evidence: verified.evidence, address: exchange.address, now: now)
@@ -55,8 +60,8 @@ final class Admitter: Sendable {
       choices = plan.choices(calls, evidence: verified.evidence, address: exchange.address, now: now)
     }
     var request = request(
-      verified, exchange, now: now, charges: charges, lease: lease, model: model, choices: choices, user: user
-    )
+      verified, exchange, now: now, charges: charges, lease: lease, model: model, choices: choices,
+      user: user, unsettled: unsettled)
     request.isAboutSession = isAboutSession
     let admission = request
     return try await judged(verified, &exchange) {

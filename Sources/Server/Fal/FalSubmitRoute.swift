@@ -22,7 +22,10 @@ struct FalSubmitRoute: Endpoint {
       of: request, route: path, policy: target.policy, bodyLimit: target.bodyLimit, &exchange)
     let now = exchange.startedAt / 1000
     let providerPath = providerPath
-    return try await idempotency.answer(request, caller, &exchange) { exchange in
+    let base = FalBase.of(request, gate.environment.configuration)
+    return try await idempotency.answer(
+      request, caller, &exchange, recover: { try await recovered(run: $0, base) }
+    ) { exchange in
       let admitted = try await gate.admit(caller, to: target, route: path, &exchange) {
         pseudonym throws(ProviderRefusal) in
         try target.provider.prepare(
@@ -30,10 +33,17 @@ struct FalSubmitRoute: Endpoint {
             method: request.method, path: providerPath, query: request.query.map(String.init),
             fields: request.fields, body: caller.body, pseudonym: pseudonym, now: now))
       }
-      let submission = FalSubmission(
-        admitted, of: caller, route: path, desk: desk,
-        base: FalBase.of(request, gate.environment.configuration))
+      let submission = FalSubmission(admitted, of: caller, route: path, desk: desk, base: base)
       return AdmittedWork(call: submission) { try await submission.run() }
+    }
+  }
+
+  /// The receipt of a call that a run handed over, and whose server died before it said so; nil where it did not come
+  /// so far. Whoever asks is who the run was of.
+  private func recovered(run: [UInt8], _ base: String) async throws -> HTTPResponse? {
+    let call = try await storage { try await desk.store.call(ofReservation: run) }
+    return call.map {
+      .json(FalQueue.answer(.queued(position: 0), model: $0.model, id: FalDesk.name($0), base: base))
     }
   }
 }

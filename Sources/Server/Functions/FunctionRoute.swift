@@ -58,7 +58,7 @@ struct FunctionRoute: Endpoint {
       }
     }
     return try await idempotency.answer(
-      request, caller, &exchange, recover: { try await keeper.recovered(origin: $0, of: owner) }
+      request, caller, &exchange, recover: { try await keeper.recovered(run: $0, of: owner) }
     ) { exchange in
       do {
         try await keeper.requireRoom(of: owner)
@@ -81,7 +81,8 @@ struct FunctionRoute: Endpoint {
       caller, along: chain, route: path, function: function.definition.name, &exchange)
     let running = ProviderCall(admitted, errors: errors, holdsSettlement: owner != nil)
     if let owner, let keeper {
-      let call = ObjectKeeper.Making(id: exchange.id, owner: owner, origin: exchange.claim)
+      let call = ObjectKeeper.Making(
+        id: exchange.id, owner: owner, origin: exchange.isRun ? exchange.id : nil)
       return AdmittedWork(call: running) {
         let response = try await running.start()
         guard response.status < 400 else { return response }

@@ -40,28 +40,8 @@ struct CallContext: Sendable {
     _ settlement: CallSettlement, status: Int, firstByte: Int64?, alarms: [ProxyAlarm] = [],
     asked: Set<String> = []
   ) async {
+    let row = row(settlement, status: status, firstByte: firstByte, alarms: alarms, asked: asked)
     let usage = settlement.usage
-    let record = UsageRecord(
-      keyID: keyID, userID: userID, route: route, provider: provider, model: model, status: status,
-      inputTokens: usage.input, cacheReadTokens: usage.cacheRead, cacheWrite5mTokens: usage.cacheWrite5m,
-      cacheWrite1hTokens: usage.cacheWrite1h, outputTokens: usage.output, cost: settlement.cost,
-      estimated: settlement.estimated, startedAt: startedAt, firstByte: firstByte, duration: elapsed,
-      function: function, images: settlement.images, units: settlement.units)
-    let outcome: Settlement.Outcome =
-      switch settlement.outcome {
-      case .used(let cost):
-        .used(cost: cost, tokens: settlement.amounts.tokens, images: settlement.amounts.images)
-      case .released(let giveBack): .released(giveBackCount: giveBack)
-      }
-    let now = environment.now()
-    let closure = alarms.lazy.compactMap { alarm -> ModelClosure? in
-      guard case .costAboveReserve(let model, let cost, let reserve) = alarm else { return nil }
-      return ModelClosure(
-        model: ProviderModel(provider: provider, name: model), closedAt: now, cost: cost, reserve: reserve)
-    }.first
-    let row = Settlement(
-      id: id, outcome: outcome, now: now, usage: record, closure: closure,
-      sparing: chain.spared(settledBy: provider, asked: asked))
     metrics.settled(settlement.cost, provider: provider)
     metrics.inputTokens.add(Int(clamping: usage.input))
     metrics.outputTokens.add(Int(clamping: usage.output))
@@ -85,6 +65,34 @@ struct CallContext: Sendable {
         await live.end(id)
       }
     }
+  }
+
+  /// The settlement as the ledger takes it.
+  func row(
+    _ settlement: CallSettlement, status: Int, firstByte: Int64?, alarms: [ProxyAlarm], asked: Set<String>
+  ) -> Settlement {
+    let usage = settlement.usage
+    let record = UsageRecord(
+      keyID: keyID, userID: userID, route: route, provider: provider, model: model, status: status,
+      inputTokens: usage.input, cacheReadTokens: usage.cacheRead, cacheWrite5mTokens: usage.cacheWrite5m,
+      cacheWrite1hTokens: usage.cacheWrite1h, outputTokens: usage.output, cost: settlement.cost,
+      estimated: settlement.estimated, startedAt: startedAt, firstByte: firstByte, duration: elapsed,
+      function: function, images: settlement.images, units: settlement.units)
+    let outcome: Settlement.Outcome =
+      switch settlement.outcome {
+      case .used(let cost):
+        .used(cost: cost, tokens: settlement.amounts.tokens, images: settlement.amounts.images)
+      case .released(let giveBack): .released(giveBackCount: giveBack)
+      }
+    let now = environment.now()
+    let closure = alarms.lazy.compactMap { alarm -> ModelClosure? in
+      guard case .costAboveReserve(let model, let cost, let reserve) = alarm else { return nil }
+      return ModelClosure(
+        model: ProviderModel(provider: provider, name: model), closedAt: now, cost: cost, reserve: reserve)
+    }.first
+    return Settlement(
+      id: id, outcome: outcome, now: now, usage: record, closure: closure,
+      sparing: chain.spared(settledBy: provider, asked: asked))
   }
 
   /// Tells the operator.

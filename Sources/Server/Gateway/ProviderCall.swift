@@ -1,8 +1,10 @@
+import Admission
 import BramleyAPI
 import Encodings
 import Gateway
 import HTTPMessages
 import Synchronization
+import UserData
 
 /// One admitted call: runs the ``ProxyState``, whatever happens in whatever order.
 ///
@@ -175,7 +177,7 @@ actor ProviderCall {
         status = error.status
         code = ErrorCode(rawValue: error.code)
         await context.health.answered(status, keyID: context.keyID, now: environment.now())
-        response = errors.response(Failure(error), requestID: context.requestID)
+        response = errors.response(context.failure(error, errors), requestID: context.requestID)
       case .cancelUpstream: upstream?.cancel()
       case .settle(let settlement):
         if await yields(settlement) { continue }
@@ -193,7 +195,16 @@ actor ProviderCall {
     return response
   }
 
-  /// Books what ``holdsSettlement`` held back. A process that ends before leaves its lease to the sweep.
+  /// What ``settleHeld()`` will book, for the step that keeps what the call made; nil where nothing is held back.
+  var spendingNote: SpendingNote? {
+    guard let held else { return nil }
+    let row = context.row(
+      held.settlement, status: status, firstByte: firstByte, alarms: held.alarms, asked: asked)
+    return SpendingNote(reservation: row.id, ending: ReservationEnding.known(row).octets)
+  }
+
+  /// Books what ``holdsSettlement`` held back. Of a process that ends before, the sweep books it, as the
+  /// ``spendingNote`` says or else at the hold.
   func settleHeld() async {
     guard let held else { return }
     self.held = nil

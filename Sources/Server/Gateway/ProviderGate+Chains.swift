@@ -40,7 +40,8 @@ extension ProviderGate {
     let admitted: Admitted
     do {
       admitted = try await admitter.admit(
-        kind, caller.verified, &exchange, lease: lease, model: isChain ? nil : head.model, user: caller.user)
+        kind, caller.verified, &exchange, lease: lease, model: isChain ? nil : head.model, user: caller.user,
+        unsettled: Self.unsettled(paid, route, exchange))
     } catch {
       if verdict == .probe { await head.health.probeWithdrawn(now: environment.now()) }
       throw error
@@ -62,6 +63,17 @@ extension ProviderGate {
     // The one whose health was asked is not open after all.
     if verdict == .probe { await head.health.probeWithdrawn(now: environment.now()) }
     return try await healthy(calls)
+  }
+
+  /// The row of usage of a call whose server dies: of the dearest that may answer, for that is what is held.
+  private static func unsettled(
+    _ calls: [PaidCall], _ route: String, _ exchange: Exchange
+  ) -> UsageRecord? {
+    calls.max { $0.bound.cost < $1.bound.cost }.map {
+      UsageRecord(
+        keyID: nil, userID: nil, route: route, provider: $0.provider, model: $0.model, status: 0,
+        cost: $0.bound.cost, estimated: true, startedAt: exchange.startedAt, function: $0.function)
+    }
   }
 
   /// Every link whose provider's rules take the request. What they refuse of the first is refused.

@@ -42,11 +42,11 @@ struct Idempotency: Sendable {
   /// Answers a request of a caller by the work that `admit` admits, or by what an earlier one left.
   ///
   /// - Parameters:
-  ///   - recover: the answer to a claim whose run left none, from what it had made by then.
+  ///   - recover: the answer of a run that left none, from what it had made by then.
   ///   - admit: called once at most, where the request is a new one; throws a ``Failure``.
   func answer(
     _ request: HTTPRequest, _ caller: Caller, _ exchange: inout Exchange,
-    recover: (_ claim: [UInt8]) async throws -> HTTPResponse? = { _ in nil },
+    recover: (_ run: [UInt8]) async throws -> HTTPResponse? = { _ in nil },
     admit: (inout Exchange) async throws -> AdmittedWork
   ) async throws -> HTTPResponse {
     guard let store, let key = try Self.key(of: request), let owner = try await owner(caller, store) else {
@@ -65,15 +65,11 @@ struct Idempotency: Sendable {
     }
     guard state == .claimed else {
       try await gate.refuse(caller, &exchange)
-      do {
-        return try await repeated(state, claim, seal, store, &exchange)
-      } catch let failure as Failure where failure.code == .idempotencyIncomplete {
-        guard var response = try await recover(claim.id) else { throw failure }
-        response.fields[Self.replayed] = "true"
-        return response
-      }
+      var response = try await repeated(state, claim, seal, store, &exchange, recover)
+      response.fields[Self.replayed] = "true"
+      return response
     }
-    exchange.claim = claim.id
+    exchange.isRun = true
     let work: AdmittedWork
     do {
       work = try await admit(&exchange)
@@ -91,6 +87,7 @@ struct Idempotency: Sendable {
       .run(gate.admitter.log)
       await runs.end(claim)
     }
+    guard let reader else { throw Failure.idempotencyIncomplete }
     return try await follow(relay, reader, &exchange)
   }
 
@@ -151,7 +148,7 @@ struct Idempotency: Sendable {
   /// The answer to a request that was claimed before.
   private func repeated(
     _ first: AnswerState, _ claim: AnswerClaim, _ seal: AnswerSeal, _ store: any KeptAnswerStore,
-    _ exchange: inout Exchange
+    _ exchange: inout Exchange, _ recover: (_ run: [UInt8]) async throws -> HTTPResponse?
   ) async throws -> HTTPResponse {
     var state = first
     var looks = 0
@@ -160,20 +157,25 @@ struct Idempotency: Sendable {
       case .kept(let sealed):
         guard let response = seal.open(sealed) else { throw Failure.idempotencyIncomplete }
         return response
-      case .incomplete: throw Failure.idempotencyIncomplete
+      case .incomplete(let run):
+        guard let response = try await recover(run) else { throw Failure.idempotencyIncomplete }
+        return response
       case .mismatched: throw Failure.idempotencyMismatch
       case .free, .claimed:
         // The run took its claim back: its request was refused, or cost nothing.
         throw Failure(
           503, .unavailable, "The same request was refused just now; send it again.",
           fields: ["retry-after": "1"])
-      case .running:
+      case .running(let run):
         if let relay = await runs.relay(claim.id) {
-          var response = try await follow(relay, await relay.attach(), &exchange)
-          response.fields[Self.replayed] = "true"
-          return response
+          guard let reader = await relay.attach() else {
+            guard let response = try await recover(run) else { throw Failure.idempotencyIncomplete }
+            return response
+          }
+          return try await follow(relay, reader, &exchange)
         }
-        // Another node runs it.
+        // Another node runs it, or did when it died: what it has made by now is its answer.
+        if let response = try await recover(run) { return response }
         guard looks < 240 else {
           throw Failure(
             503, .unavailable, "The same request runs still; send it again later.",
@@ -188,9 +190,8 @@ struct Idempotency: Sendable {
 
   /// The answer as the relay has it, from its beginning.
   private func follow(
-    _ relay: AnswerRelay, _ reader: Int?, _ exchange: inout Exchange
+    _ relay: AnswerRelay, _ reader: Int, _ exchange: inout Exchange
   ) async throws -> HTTPResponse {
-    guard let reader else { throw Failure.idempotencyIncomplete }
     let head: AnswerRelay.Head
     do {
       head = try await relay.begun()

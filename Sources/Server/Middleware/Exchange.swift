@@ -21,8 +21,8 @@ struct Exchange: Sendable {
   var route: String?
   /// What stands in the path where the template has its parameter.
   var parameter: String?
-  /// The claim of an `Idempotency-Key`, which a repeat has as well.
-  var claim: [UInt8]?
+  /// Whether it is the run of an `Idempotency-Key`, for whose answer a repeat may ask.
+  var isRun = false
   /// The code of the error that was answered.
   var code: ErrorCode?
   /// The first octets of the key's id, once the evidence was verified.

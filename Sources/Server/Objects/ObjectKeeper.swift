@@ -14,7 +14,8 @@ struct ObjectKeeper: Sendable {
     /// The request's id, 16 octets.
     let id: [UInt8]
     let owner: UUID
-    /// By what a repeat finds it.
+    /// By what a repeat finds it: the run, which is this request alone. A key that is used again once its answer is
+    /// forgotten is another run, and finds nothing of the first.
     let origin: [UInt8]?
   }
 
@@ -56,7 +57,7 @@ struct ObjectKeeper: Sendable {
     do {
       let whole = try await answer.whole(response.body.pulled)
       let json = await gate.environment.toTheEnd {
-        let json = await kept(whole.answer, whole.json, making)
+        let json = await kept(whole.answer, whole.json, making, noting: await call.spendingNote)
         await call.settleHeld()
         return json
       }
@@ -67,16 +68,20 @@ struct ObjectKeeper: Sendable {
     }
   }
 
-  /// The answer that an earlier run made and could not give; nil where it kept nothing.
-  func recovered(origin: [UInt8], of owner: UUID) async throws -> HTTPResponse? {
-    let objects = try await storage { try await store.objects(of: owner, origin: origin) }
+  /// The answer that a run made and could not give; nil where it kept nothing.
+  func recovered(run: [UInt8], of owner: UUID) async throws -> HTTPResponse? {
+    let objects = try await storage { try await store.objects(of: owner, origin: run) }
     return objects.isEmpty ? nil : .json(Self.answer(objects))
   }
 
-  private func kept(_ answer: FunctionAnswer, _ json: JSONValue, _ making: Making) async -> JSONValue {
+  private func kept(
+    _ answer: FunctionAnswer, _ json: JSONValue, _ making: Making, noting note: SpendingNote?
+  ) async -> JSONValue {
     do {
       let drafts = try self.drafts(of: try await contents.files(of: answer), making)
-      let refusal = try await contents.retrying { try await store.put(drafts, within: settings.limits) }
+      let refusal = try await contents.retrying {
+        try await store.put(drafts, within: settings.limits, noting: note)
+      }
       if let refusal { return Self.unkept(json, .objects(refusal)) }
       return Self.answer(drafts.map(\.object))
     } catch let reason as ObjectContents.Unfit {

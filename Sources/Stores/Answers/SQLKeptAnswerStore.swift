@@ -118,14 +118,16 @@ package struct SQLKeptAnswerStore: KeptAnswerStore {
     _ id: [UInt8], bodyHash: [UInt8]?, now: Int64, _ transaction: Transaction
   ) throws -> AnswerState {
     try transaction.first(
-      "select body_hash, state, sealed, leased_until, erase_at from kept_answers where id = $1", [.blob(id)]
+      "select body_hash, state, sealed, leased_until, erase_at, run from kept_answers where id = $1",
+      [.blob(id)]
     ) { row -> AnswerState in
       if row.int64(4) <= now { return .free }
       if let bodyHash, row.bytes(0) != bodyHash { return .mismatched }
+      let run = row.bytes(5)
       switch State(rawValue: row.int64(1)) {
-      case .running: return row.int64(3) > now ? .running : .incomplete
-      case .kept: return row.isNull(2) ? .incomplete : .kept(row.bytes(2))
-      case .incomplete, nil: return .incomplete
+      case .running: return row.int64(3) > now ? .running(run: run) : .incomplete(run: run)
+      case .kept: return row.isNull(2) ? .incomplete(run: run) : .kept(row.bytes(2))
+      case .incomplete, nil: return .incomplete(run: run)
       }
     } ?? .free
   }

@@ -45,18 +45,32 @@ extension LedgerJob {
       return .done(try book.renew(id, until: overflow ? .max : until))
     case .sweep(let now, let limit):
       let expired = try book.takeExpiredReservations(now: now, limit: limit)
-      for reservation in expired {
-        let cost = try Settling.expire(reservation, now: now, in: book)
-        // The sums of the usage table agree with the money that is booked.
-        let usage = UsageRecord(
-          keyID: nil, userID: nil, route: "expired lease", provider: "", model: "", status: 0, cost: cost,
-          estimated: true, startedAt: now)
-        if cost > 0 { try book.add(usage, device: reservation.device) }
-      }
+      for reservation in expired { try Self.end(reservation, now: now, in: book) }
       return .count(expired.count)
     case .remaining(let keyID, let charges, let now):
       let request = Self.question(keyID, charges, now)
       return .remaining(try AdmissionRule.remaining(request, device: try book.device(keyID), in: book))
+    }
+  }
+
+  /// Ends what nobody settled, with a row of usage: the sums of that table agree with the money that is booked.
+  private static func end(_ reservation: Reservation, now: Int64, in book: some LedgerRows) throws {
+    switch reservation.ending {
+    case .known(let settlement):
+      if let closure = settlement.closure { try book.keep(closure) }
+      try Settling.settle(
+        reservation, as: settlement.outcome, sparing: settlement.spared, now: now, in: book)
+      if let usage = settlement.usage { try book.add(usage, device: reservation.device) }
+    case .held(var usage):
+      // Without a budget nothing is held, and it may have cost that all the same.
+      usage.cost = max(try Settling.expire(reservation, now: now, in: book), usage.cost)
+      try book.add(usage, device: reservation.device)
+    case nil:
+      let cost = try Settling.expire(reservation, now: now, in: book)
+      let usage = UsageRecord(
+        keyID: nil, userID: nil, route: "expired lease", provider: "", model: "", status: 0, cost: cost,
+        estimated: true, startedAt: now)
+      if cost > 0 { try book.add(usage, device: reservation.device) }
     }
   }
 

@@ -13,6 +13,7 @@ extension LedgerBook {
     try insert.bind(2, reservation.lease)
     if let device = reservation.device { try insert.bind(3, device) } else { try insert.bindNull(3) }
     try insert.bind(4, ReservedLines.encode(reserved))
+    if let ending = reservation.ending { try insert.bind(5, ending.octets) } else { try insert.bindNull(5) }
     try insert.run()
     reservations[reservation.id] = reservation
   }
@@ -39,10 +40,16 @@ extension LedgerBook {
   }
 
   func takeExpiredReservations(now: Int64, limit: Int) throws -> [Reservation] {
-    let ids = try transaction.rows(
-      "select id from reservations where lease < $1 limit $2", [.integer(now), .integer(Int64(limit))]
-    ) { $0.bytes(0) }
-    return try ids.compactMap { try takeReservation($0) }
+    // How it ends may have been noted since it was kept here.
+    let due = try transaction.rows(
+      "select id, ending from reservations where lease < $1 limit $2",
+      [.integer(now), .integer(Int64(limit))]
+    ) { (id: $0.bytes(0), ending: $0.optionalBytes(1)) }
+    return try due.compactMap { row in
+      guard var reservation = try takeReservation(row.id) else { return nil }
+      reservation.ending = row.ending.flatMap { ReservationEnding($0, id: row.id, now: now) }
+      return reservation
+    }
   }
 
   /// The one node's own clock.

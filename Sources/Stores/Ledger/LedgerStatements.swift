@@ -38,7 +38,7 @@ final class LedgerStatements {
     updateLine = try transaction.statement(
       "update lines set used = $4, held = $5, alarmed = $6 where subject = $1 and rule = $2 and period = $3")
     insertReservation = try transaction.statement(
-      "insert into reservations (id, lease, device, lines) values ($1, $2, $3, $4)")
+      "insert into reservations (id, lease, device, lines, ending) values ($1, $2, $3, $4, $5)")
     takeReservation = try transaction.statement(
       "delete from reservations where id = $1 returning device, lines, lease")
     deleteReservation = try transaction.statement("delete from reservations where id = $1")

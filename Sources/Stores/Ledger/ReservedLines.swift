@@ -15,63 +15,35 @@ enum ReservedLines {
   private static let withLimit: UInt8 = 64
 
   static func encode(_ lines: [Line]) -> [UInt8] {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(lines.count * 10)
+    var writer = CompactWriter(capacity: lines.count * 10)
     for line in lines {
-      bytes.append(line.kind.rawValue | (line.alarmLimit == nil ? 0 : withLimit))
-      append(zigzag(line.key.subject), to: &bytes)
-      append(UInt64(bitPattern: line.key.rule), to: &bytes)
-      append(UInt64(bitPattern: line.key.period), to: &bytes)
-      append(zigzag(line.amount), to: &bytes)
-      if let limit = line.alarmLimit { append(zigzag(limit), to: &bytes) }
+      writer.append(line.kind.rawValue | (line.alarmLimit == nil ? 0 : withLimit))
+      writer.append(line.key.subject)
+      writer.append(unsigned: UInt64(bitPattern: line.key.rule))
+      writer.append(unsigned: UInt64(bitPattern: line.key.period))
+      writer.append(line.amount)
+      if let limit = line.alarmLimit { writer.append(limit) }
     }
-    return bytes
+    return writer.octets
   }
 
   /// nil for bytes that `encode` does not make.
   static func decode(_ bytes: [UInt8]) -> [Line]? {
-    var rest = bytes[...]
+    var reader = CompactReader(bytes)
     var lines: [Line] = []
-    while let first = rest.popFirst() {
-      guard let kind = ReservedLine.Kind(rawValue: first & ~withLimit), let subject = number(&rest),
-        let rule = number(&rest),
-        let period = number(&rest), let amount = number(&rest)
+    while let first = reader.octet() {
+      guard let kind = ReservedLine.Kind(rawValue: first & ~withLimit), let subject = reader.signed(),
+        let rule = reader.unsigned(), let period = reader.unsigned(), let amount = reader.signed()
       else { return nil }
       let key = LineRows.Key(
-        subject: unzigzag(subject), rule: Int64(bitPattern: rule), period: Int64(bitPattern: period))
-      var line = Line(key: key, kind: kind, amount: unzigzag(amount))
+        subject: subject, rule: Int64(bitPattern: rule), period: Int64(bitPattern: period))
+      var line = Line(key: key, kind: kind, amount: amount)
       if first & withLimit != 0 {
-        guard let limit = number(&rest) else { return nil }
-        line.alarmLimit = unzigzag(limit)
+        guard let limit = reader.signed() else { return nil }
+        line.alarmLimit = limit
       }
       lines.append(line)
     }
     return lines
-  }
-
-  private static func zigzag(_ value: Int64) -> UInt64 { UInt64(bitPattern: (value << 1) ^ (value >> 63)) }
-
-  private static func unzigzag(_ value: UInt64) -> Int64 {
-    Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1)
-  }
-
-  private static func append(_ value: UInt64, to bytes: inout [UInt8]) {
-    var value = value
-    while value > 127 {
-      bytes.append(UInt8(truncatingIfNeeded: value) | 128)
-      value >>= 7
-    }
-    bytes.append(UInt8(value))
-  }
-
-  private static func number(_ bytes: inout ArraySlice<UInt8>) -> UInt64? {
-    var value: UInt64 = 0
-    var shift: UInt64 = 0
-    while let byte = bytes.popFirst(), shift < 64 {
-      value |= UInt64(byte & 127) << shift
-      if byte < 128 { return value }
-      shift += 7
-    }
-    return nil
   }
 }

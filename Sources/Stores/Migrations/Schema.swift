@@ -23,6 +23,7 @@ package enum Schema {
     Migration(version: 17, name: "left users", sql: leftUsers),
     Migration(version: 18, name: "ending tokens", sql: endingTokens),
     Migration(version: 19, name: "token mints", sql: tokenMints),
+    Migration(version: 20, name: "reservation endings", sql: reservationEndings),
   ]
 
   /// Brings the database to this program's schema; the versions that were applied.

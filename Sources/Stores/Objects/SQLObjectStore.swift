@@ -9,7 +9,9 @@ package struct SQLObjectStore: ObjectStore {
   /// - Parameter database: migrated to `Schema`.
   package init(_ database: Database) { self.database = database }
 
-  package func put(_ drafts: [ObjectDraft], within limits: ObjectLimits) async throws -> ObjectRefusal? {
+  package func put(
+    _ drafts: [ObjectDraft], within limits: ObjectLimits, noting note: SpendingNote?
+  ) async throws -> ObjectRefusal? {
     guard let user = drafts.first?.object.user else { return nil }
     return try await database.accountStep { transaction in
       // The user's row is the lock by which two who put at once are counted one after the other.
@@ -32,6 +34,10 @@ package struct SQLObjectStore: ObjectStore {
         }
       }
       for draft in fresh { try ObjectRows.insert(draft, transaction) }
+      if let note {
+        try transaction.execute(
+          "update reservations set ending = $2 where id = $1", [.blob(note.reservation), .blob(note.ending)])
+      }
       return nil
     }
   }

@@ -32,9 +32,15 @@ package struct SQLQueuedCallStore: QueuedCallStore {
     }
   }
 
-  package func call(_ id: [UInt8]) async throws -> QueuedCall? {
+  package func call(_ id: [UInt8]) async throws -> QueuedCall? { try await call("id", id) }
+
+  package func call(ofReservation id: [UInt8]) async throws -> QueuedCall? {
+    try await call("reservation", id)
+  }
+
+  private func call(_ column: String, _ id: [UInt8]) async throws -> QueuedCall? {
     try await database.read { transaction in
-      try transaction.first("select \(Self.columns) from queued_calls where id = $1", [.blob(id)]) {
+      try transaction.first("select \(Self.columns) from queued_calls where \(column) = $1", [.blob(id)]) {
         Self.call($0)
       }
     }

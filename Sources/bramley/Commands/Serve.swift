@@ -24,6 +24,7 @@ struct Serve: Command {
 
   func run(_ console: Console) async throws -> ExitCode {
     let configuration = try ConfigurationFile.read(config, console)
+    if let warning = configuration.budgetWarning { console.note("warning: \(warning)") }
     let parts = try await Compose(configuration, use: StoredState.use(configuration))
     let server = try Server(
       try parts.environment(

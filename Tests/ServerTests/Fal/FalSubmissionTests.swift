@@ -79,6 +79,32 @@ import Testing
   }
 
   @Test(
+    "RULES §5.8: a receipt that a dead server did not give is had by asking again, while its lease lasts and after"
+  )
+  func diedBeforeReceipt() async throws {
+    let server = try await WholeServer()
+    let (phone, stranger) = (try await server.phone(), try await server.phone())
+    let first = try await submit(phone).json["request_id"]?.string
+    await server.background.drain()
+    let until = server.clock.now + Idempotency.lease
+    try await server.database.write { transaction in
+      _ = try transaction.execute(
+        "update kept_answers set state = 0, sealed = null, leased_until = $1", [.integer(until)])
+    }
+    for _ in 0..<2 {
+      let again = try await submit(phone)
+      #expect(again.fields["idempotency-replayed"] == "true")
+      #expect(try await again.json["request_id"]?.string == first)
+      server.clock.advance(milliseconds: Idempotency.lease + 1)
+    }
+    #expect(submissions(server) == 1)
+    #expect(try await server.booked() == (0, 0, price))
+    // The same key is another request where another phone asks.
+    #expect(try await submit(stranger).json["request_id"]?.string != first)
+    #expect(submissions(server) == 2)
+  }
+
+  @Test(
     "RULES §5.8: a submission that cost nothing is forgotten, one that may have cost something is incomplete")
   func failed() async throws {
     let errors = Mutex<[HTTPClientError?]>([.connect, .connect, nil, .interrupted])

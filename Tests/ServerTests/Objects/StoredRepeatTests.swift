@@ -85,6 +85,76 @@ import UserData
   }
 
   @Test(
+    "RULES §5.8: while its lease lasts nobody waits for a dead node's answer that is stored already")
+  func storedByAnother() async throws {
+    let server = try await StoringServer()
+    let phone = try await server.whole.phone()
+    let ada = try await server.signUp()
+    let first = try await StoringServer.stored(
+      try await server.call("creature", ["name": "Mo"], phone, as: ada, key: Self.key))
+    await server.whole.background.drain()
+    let until = server.whole.clock.now + Idempotency.lease
+    try await server.whole.database.write { transaction in
+      _ = try transaction.execute(
+        "update kept_answers set state = 0, sealed = null, leased_until = $1", [.integer(until)])
+    }
+    let again = try await server.call("creature", ["name": "Mo"], phone, as: ada, key: Self.key)
+    #expect(again.fields["idempotency-replayed"] == "true")
+    #expect(try await StoringServer.stored(again).value.text == first.value.text)
+    let other = try await server.call("creature", ["name": "Bo"], phone, as: ada, key: Self.key)
+    #expect(try await Outcome(other) == Outcome(422, "idempotency_mismatch"))
+    #expect(server.whole.upstreamRequests.values.count == 1)
+  }
+
+  @Test(
+    "RULES §5.8: a key that is used again once its answer is forgotten is another request, and finds nothing of the first"
+  )
+  func usedAgain() async throws {
+    let server = try await StoringServer()
+    let phone = try await server.whole.phone()
+    let ada = try await server.signUp()
+    _ = try await StoringServer.stored(
+      try await server.call("note", ["words": "x"], phone, as: ada, key: Self.key))
+    await server.whole.background.drain()
+    server.whole.clock.advance(milliseconds: Idempotency.life + 1)
+    // The second is left before it stores anything.
+    let object = try await StoringServer.stored(
+      try await server.call("note", ["words": "y"], phone, as: ada, key: Self.key))
+    await server.whole.background.drain()
+    let path = try #require(object["path"]?.string)
+    try await server.whole.database.write { transaction in
+      try transaction.execute("delete from objects where path = $1", [.text(path)])
+      try transaction.execute("update kept_answers set state = 2, sealed = null")
+    }
+    let again = try await server.call("note", ["words": "y"], phone, as: ada, key: Self.key)
+    #expect(try await Outcome(again) == Outcome(422, "idempotency_incomplete"))
+    #expect(try await server.objects.standing(of: try #require(UUID(ada.userID))).count == 1)
+  }
+
+  @Test("RULES §5.2, §5.5: what a dead server stored is booked by the sweep at what it cost, and once")
+  func bookedBySweep() async throws {
+    let server = try await StoringServer()
+    let phone = try await server.whole.phone()
+    let ada = try await server.signUp()
+    _ = try await StoringServer.stored(try await server.call("note", ["words": "x"], phone, as: ada))
+    let usual = try #require(try await server.whole.usage().first)
+    try await server.keepFromSettling {
+      _ = try await StoringServer.stored(try await server.call("note", ["words": "x"], phone, as: ada))
+    }
+    #expect(try await server.whole.openReservations() == 1)
+    server.whole.clock.advance(milliseconds: LiveReservations.lease + 1)
+    #expect(try await server.whole.ledger.sweep(now: server.whole.clock.now) == 1)
+    #expect(await server.whole.server.jobs.first { $0.name == "settle_owed" }?.run() == .done)
+    let rows = try await server.whole.usage()
+    #expect(rows.count == 2 && rows.allSatisfy { !$0.estimated && $0.cost == usual.cost })
+    #expect(
+      rows.map(\.keyID) == [usual.keyID, usual.keyID] && rows.map(\.userID) == [ada.userID, ada.userID])
+    #expect(rows.map(\.outputTokens) == [usual.outputTokens, usual.outputTokens])
+    let booked = try await server.whole.booked()
+    #expect(booked.line == 2 * usual.cost && booked.held == 0)
+  }
+
+  @Test(
     "RULES §5.8: a node that ended before it stored says so; nothing is booked twice, a new key asks anew")
   func endedBeforeStoring() async throws {
     let server = try await StoringServer()

@@ -122,7 +122,9 @@ final class BentObjectStore: ObjectStore {
 
   func fail(_ count: Int, keeping keeps: Bool = false) { failures.withLock { $0 = (count, keeps) } }
 
-  func put(_ drafts: [ObjectDraft], within limits: ObjectLimits) async throws -> ObjectRefusal? {
+  func put(
+    _ drafts: [ObjectDraft], within limits: ObjectLimits, noting note: SpendingNote?
+  ) async throws -> ObjectRefusal? {
     try await beforePut()
     puts.add(1, ordering: .relaxed)
     let failure = failures.withLock { state -> Bool? in
@@ -131,10 +133,10 @@ final class BentObjectStore: ObjectStore {
       return state.keeps
     }
     if let failure {
-      if failure { _ = try await inner.put(drafts, within: limits) }
+      if failure { _ = try await inner.put(drafts, within: limits, noting: note) }
       throw Broken()
     }
-    return try await inner.put(drafts, within: limits)
+    return try await inner.put(drafts, within: limits, noting: note)
   }
 
   func standing(of user: UUID) async throws -> ObjectStanding { try await inner.standing(of: user) }

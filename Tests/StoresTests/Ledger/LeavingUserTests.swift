@@ -43,6 +43,39 @@ import Testing
   }
 
   @Test(
+    "RULES §4.3: an identity that Apple's word takes off takes with it what its user used, and refills nobody",
+    arguments: Backend.allCases, ["consent-revoked", "account-deleted"])
+  func unlinkedByApple(backend: Backend, type: String) async throws {
+    let counting = try await CountingKeys(backend)
+    let fixture = counting.fixture
+    let two = SignInPolicy(identitiesPerTeam: 2)
+    let first = try await fixture.signIn(1, token: 1, 1).get()
+    _ = try await fixture.accounts.session(first.session.id, now: now)
+    let open = try await fixture.link(2, token: 2, 2, bearer: first.session.id, policy: two).get()
+    // Two calls, of which one still runs.
+    #expect(try await counting.ask(0, 1, open.user) != nil)
+    #expect(try await counting.settle(1))
+    #expect(try await counting.ask(0, 2, open.user) != nil)
+    // The one that nothing was counted for by its own name: the name of several is the oldest's.
+    let event = AppleEvent(
+      id: "e", type: type, teamID: "TEAM000001", subject: "000002.sub", time: now + 5)
+    _ = try await fixture.events.record([event], now: now + 6)
+    let policy = AppleEventPolicy(onConsentRevoked: .unlink, onAccountDeleted: .delete)
+    let result = try await fixture.events.apply("e", consentHolds: false, policy: policy, now: now + 7)
+    #expect(result?.outcome == .unlinked)
+    let left = try #require(try await fixture.users.user(open.user.id))
+    #expect(left.identities.map(\.subject) == ["000001.sub"])
+    #expect(try await counting.counted().filter { $0.hasPrefix("6 ") }.map { $0.suffix(2) } == [" 6", " 6"])
+    // Who stays has what was left, and whoever comes with the identity alone has no more of it.
+    let back = try await fixture.signIn(2, token: 9, 9, now: now + 60_000).get().user
+    #expect(back.id != left.id)
+    #expect(try await counting.ask(1, 3, back) != nil)
+    #expect(try await counting.ask(1, 4, back) == nil)
+    #expect(try await counting.ask(0, 5, left) != nil)
+    #expect(try await counting.ask(0, 6, left) == nil)
+  }
+
+  @Test(
     "RULES §1.9: leaving gives a key no further users", arguments: Backend.allCases)
   func places(backend: Backend) async throws {
     let counting = try await CountingKeys(backend)

@@ -100,8 +100,12 @@ extension SharedLedgerBook {
         debugTokens[row.bytes(0)] = DebugTokenState(name: row.string(1), expiry: row.int64(2))
       case .reservation: try add(reservation: row)
       case .expired:
+        let id = row.bytes(0)
         try add(reservation: row)
-        expired.append(row.bytes(0))
+        reservations[id]?.ending = row.optionalBytes(4).flatMap {
+          ReservationEnding($0, id: id, now: wanted.sweep?.now ?? 0)
+        }
+        expired.append(id)
       case .line(let query): lines.take(row, of: query, &loading)
       }
     }
@@ -153,7 +157,7 @@ extension SharedLedgerBook {
     """
   private static func selectExpired(before time: String) -> String {
     """
-    select id, device, lease, lines from reservations where lease < \(time) order by id limit $1
+    select id, device, lease, lines, ending from reservations where lease < \(time) order by id limit $1
     for update skip locked
     """
   }

@@ -9,6 +9,8 @@ final class SharedLedgerBook: LedgerRows {
     var device: Int64?
     var lease: Int64
     var lines: [ReservedLines.Line]
+    /// Known where it is to be swept.
+    var ending: ReservationEnding?
   }
 
   let transaction: Transaction
@@ -185,10 +187,10 @@ final class SharedLedgerBook: LedgerRows {
         key: lines.key(at: $0.slot), kind: $0.kind, amount: $0.amount, alarmLimit: $0.alarmLimit)
     }
     try transaction.enqueue(
-      "insert into reservations (id, lease, device, lines) values ($1, $2, $3, $4)",
+      "insert into reservations (id, lease, device, lines, ending) values ($1, $2, $3, $4, $5)",
       [
         .blob(reservation.id), .integer(reservation.lease), SQLValue(reservation.device),
-        .blob(ReservedLines.encode(kept)),
+        .blob(ReservedLines.encode(kept)), reservation.ending.map { .blob($0.octets) } ?? .null,
       ])
     made[reservation.id] = SeenRows.Reserved(device: reservation.device, lines: kept)
   }
@@ -202,7 +204,8 @@ final class SharedLedgerBook: LedgerRows {
         ReservedLine(slot: $0.slot, kind: line.kind, amount: line.amount, alarmLimit: line.alarmLimit)
       }
     }
-    return Reservation(id: id, device: kept.device, lease: kept.lease, lines: reserved)
+    return Reservation(
+      id: id, device: kept.device, lease: kept.lease, lines: reserved, ending: kept.ending)
   }
 
   func takeExpiredReservations(now: Int64, limit: Int) throws -> [Reservation] {

@@ -39,6 +39,7 @@ struct Doctor: Command {
     if configuration.providers.isEmpty {
       findings.append(Finding(.note, "provider", "none is configured: nothing can be asked"))
     }
+    findings += Self.budgets(configuration) + Self.functions(configuration)
     for provider in configuration.providers where !offline {
       console.note("asking \(provider.baseURL)")
       findings += await ProviderProbe.findings(name: provider.name, baseURL: provider.baseURL)
