@@ -40,7 +40,7 @@ struct DeletionCommandTests {
             updated_at, last_sign_in_at) values ($1, $1, 'apple', 'TEAM000001', 's', 0, 1, '{}', 1, 1, 1)
           """, [.uuid(user.octets)])
       }
-      try await SQLAppleTokenStore(database).keep(identity, now: 1)
+      _ = try await SQLAppleTokenStore(database).keep(identity, of: user, now: 1)
     }
     #expect(await bramley("admin", "users", "delete", "nobody").code == .usage)
     let stranger = await bramley("admin", "users", "delete", "00000000-0000-4000-8000-000000000000")
