@@ -24,7 +24,7 @@ import Testing
         Settlement(
           id: id, outcome: .used(cost: 5, tokens: 6, images: 7), now: 99, usage: usage, closure: closure,
           sparing: ["gpt", "claude"])),
-      .known(Settlement(id: id, outcome: .released(giveBackCount: true), now: 99, usage: plain)),
+      .known(Settlement(id: id, outcome: .released(giveBackCount: false), now: 99, usage: plain)),
       .known(Settlement(id: id, outcome: .released(giveBackCount: false), now: 99)),
     ]
   }
@@ -32,6 +32,13 @@ import Testing
   @Test("is read as it was written")
   func roundTrip() {
     for ending in all { #expect(ReservationEnding(ending.octets, id: id, now: 99) == ending) }
+  }
+
+  @Test("gives no count back: the sweep does not load what that takes")
+  func givesNothingBack() {
+    let noted = ReservationEnding.known(Settlement(id: id, outcome: .released(giveBackCount: true), now: 99))
+    let ended = ReservationEnding.known(Settlement(id: id, outcome: .released(giveBackCount: false), now: 99))
+    #expect(ReservationEnding(noted.octets, id: id, now: 99) == ended)
   }
 
   @Test("is nothing where an octet is missing, is one too many, or is of another version")

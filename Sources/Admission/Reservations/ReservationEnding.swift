@@ -50,7 +50,8 @@ extension ReservationEnding {
 extension Settlement {
   fileprivate func write(to writer: inout CompactWriter) {
     switch outcome {
-    case .released(let givesBack): writer.append(givesBack ? 1 : 0 as UInt8)
+    // What the sweep ends gives no count back: that takes a row which it does not load.
+    case .released: writer.append(0 as UInt8)
     case .used(let cost, let tokens, let images):
       writer.append(2 as UInt8)
       for amount in [cost, tokens, images] { writer.append(amount) }
@@ -72,7 +73,6 @@ extension Settlement {
     let outcome: Outcome
     switch reader.octet() {
     case 0: outcome = .released(giveBackCount: false)
-    case 1: outcome = .released(giveBackCount: true)
     case 2:
       outcome = .used(cost: try reader.number(), tokens: try reader.number(), images: try reader.number())
     default: throw CompactReader.Malformed()
