@@ -30,7 +30,7 @@ struct QueueKillTests {
     let network = try HTTPClient(on: loops)
     let phones = try (0..<4).map { try servers.phone($0, over: network) }
     var (receipts, lost, results) = (0, 0, 0)
-    for round in 0..<max(2, Killing.times / 4) {
+    for round in 0..<max(1, Killing.times / 10) {
       // Amid submissions, with apps that look at once.
       let victim = round % servers.bases.count
       let all = try await withThrowingTaskGroup(of: Submission.self) { group in
