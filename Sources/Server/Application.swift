@@ -56,8 +56,11 @@ struct Application {
       accounts = AccountService(environment, ports, auth, evidence: evidence, metrics: metrics, log: log)
     }
 
-    let challengeLimiter = AddressLimiter(
-      requests: attest.challengesPerMinute, per: hour / 60, siteFactor: configuration.ipv6SiteFactor)
+    let challengesPerMinute = {
+      AddressLimiter(
+        requests: attest.challengesPerMinute, per: hour / 60, siteFactor: configuration.ipv6SiteFactor)
+    }
+    let challengeLimiter = challengesPerMinute()
     let registrar = KeyRegistrar(
       environment: environment, keys: keys, check: RegistrationCheck(attest),
       deviceChecker: DeviceChecker(devices, attest, metrics: metrics, log: log), admitter: admitter,
@@ -96,7 +99,9 @@ struct Application {
       endpoints += [
         AnthropicChallengeRoute(flow: anthropic, limiter: challengeLimiter),
         AnthropicRegisterRoute(flow: anthropic, registrar: registrar, limiter: registrations()),
-        AnthropicTokenRoute(flow: anthropic, keys: keys, apps: verifier.apps, admitter: admitter),
+        AnthropicTokenRoute(
+          flow: anthropic, keys: keys, apps: verifier.apps, admitter: admitter, limiter: challengesPerMinute()
+        ),
       ]
     }
     let runs = AnswerRuns()

@@ -15,13 +15,19 @@ struct KeyRegistrar: Sendable {
   let metrics: Metrics
   let log: ApplicationLog
 
-  /// The key that an attestation proves, and its receipt; throws the ``Failure`` that it is refused with, and notes it.
-  func verified(
-    _ keyID: [UInt8], _ exchange: Exchange,
-    by judge: @escaping @Sendable (RegistrationCheck) -> RegistrationVerdict
-  ) async throws -> (key: DeviceKey, receipt: [UInt8]) {
+  /// What is to be said of an attestation.
+  func verdict(by judge: @escaping @Sendable (RegistrationCheck) -> RegistrationVerdict) async
+    -> RegistrationVerdict
+  {
     let check = check
-    switch await environment.offload({ judge(check) }) {
+    return await environment.offload { judge(check) }
+  }
+
+  /// The key that an attestation proves, and its receipt; throws the ``Failure`` that it is refused with, and notes it.
+  func accepted(
+    _ verdict: RegistrationVerdict, of keyID: [UInt8], _ exchange: Exchange
+  ) async throws -> (key: DeviceKey, receipt: [UInt8]) {
+    switch verdict {
     case .verified(let key, let receipt): return (key, receipt)
     case .refused(let failure):
       await note(failure, of: keyID, exchange)

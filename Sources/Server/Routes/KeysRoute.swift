@@ -27,9 +27,10 @@ struct KeysRoute: Endpoint {
     // Only what has a challenge of ours counts, so that nobody is locked out by a stranger behind his address
     // who sends nonsense.
     try await limiter.require(exchange.address, now: environment.uptime())
-    let (key, receipt) = try await registrar.verified(registration.keyID, exchange) {
+    let verdict = await registrar.verdict {
       $0.verdict(registration, challenge: challenge, now: now / 1000)
     }
+    let (key, receipt) = try await registrar.accepted(verdict, of: registration.keyID, exchange)
     let address = exchange.origin().address
     let outcome = try await registrar.register(key, deviceToken: registration.deviceToken, &exchange) {
       try await environment.keys.register(

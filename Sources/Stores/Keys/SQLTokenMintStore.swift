@@ -20,6 +20,10 @@ package struct SQLTokenMintStore: TokenMintStore {
     }
   }
 
+  package func isKnown(_ keyID: [UInt8]) async throws -> Bool {
+    try await database.read { try SQLDeviceKeyStore.row(keyID, $0) != nil }
+  }
+
   package func register(
     _ key: DeviceKey, receipt: [UInt8], token: SessionToken, from address: String?
   ) async throws -> RegistrationOutcome {

@@ -29,6 +29,12 @@ struct Phone: Sendable {
       device: SimulatedDevice(authority: server.authority, app: app, now: { clock.seconds }))
   }
 
+  init(_ server: WholeServer, device: SimulatedDevice, keyID: String) {
+    self.server = server
+    self.device = device
+    self.keyID = keyID
+  }
+
   init(_ server: WholeServer, device: SimulatedDevice) async throws {
     self.server = server
     self.device = device

@@ -33,6 +33,7 @@ import Testing
     let fixture = try await StoreFixture(backend)
     let key = StoreFixture.key(1)
     #expect(try await store(fixture).mints(of: key.keyID) == 0)
+    #expect(try await !store(fixture).isKnown(key.keyID))
     #expect(try await register(fixture, key, token: 1) == .created)
     #expect(try await store(fixture).mints(of: key.keyID) == 1)
     #expect(try await fixture.keys.key(key.keyID) == key)
@@ -42,7 +43,9 @@ import Testing
     #expect(try await register(fixture, other, token: 3) == .conflict)
     _ = try await fixture.keys.setBanned(true, key.keyID)
     #expect(try await register(fixture, key, token: 4) == .revoked)
-    #expect(try await tokens(fixture) == 1)
+    _ = try await fixture.keys.revoke(key.keyID)
+    #expect(try await store(fixture).isKnown(key.keyID))
+    #expect(try await tokens(fixture) == 0)
     #expect(try await store(fixture).mints(of: key.keyID) == 1)
   }
 

@@ -26,39 +26,39 @@ struct AnthropicRegisterRoute: Endpoint {
     guard let attestation = node?["attestation_object"]?.string.flatMap(Base64.decode) else {
       throw Failure.invalidRequest("attestation_object is an attestation in base64.")
     }
-    // A key that is not known has minted nothing, and registers once: that is the single use of its challenge.
-    if try await storage({ try await flow.environment.keys.key(keyID) }) != nil {
-      throw Failure.keyIsRegistered
-    }
     try await limiter.require(exchange.address, now: flow.environment.uptime())
-    let (key, receipt) = try await verified(attestation, client, keyID, exchange)
-    guard key.appID == client.appID else { throw Failure.appMismatch }
+    // A key that is not known has minted nothing, and registers once: that is the single use of its challenge.
+    if try await storage({ try await flow.mints.isKnown(keyID) }) { throw Failure.keyIsRegistered }
+    let verdict = try await verdict(attestation, client, keyID, now: exchange.startedAt)
+    let (key, receipt) = try await registrar.accepted(verdict, of: keyID, exchange)
     let token = flow.token()
     let address = exchange.origin().address
     let outcome = try await registrar.register(key, deviceToken: nil, &exchange) {
-      try await flow.mints.register(key, receipt: receipt, token: token.row, from: address)
+      switch try await flow.mints.register(key, receipt: receipt, token: token.row, from: address) {
+      case .created: .created
+      case .alreadyRegistered, .conflict, .challengeUsed, .revoked: .alreadyRegistered
+      }
     }
     guard outcome == .created else { throw Failure.keyIsRegistered }
     return try await flow.answer(token.text, client, keyID, mints: 1)
   }
 
-  private func verified(
-    _ attestation: [UInt8], _ client: AnthropicClient, _ keyID: [UInt8], _ exchange: Exchange
-  ) async throws -> (key: DeviceKey, receipt: [UInt8]) {
-    let now = exchange.startedAt
-    var refusal: Failure?
-    let found = try await flow.found(client, keyID, mints: 0, now: now) { challenges in
+  private func verdict(
+    _ attestation: [UInt8], _ client: AnthropicClient, _ keyID: [UInt8], now: Int64
+  ) async throws -> RegistrationVerdict {
+    var refusal = RegistrationVerdict.refused(.challengeInvalid)
+    let found = try await flow.found(client, keyID, mints: 0, now: now) {
+      challenges -> RegistrationVerdict? in
       let hashes = challenges.map { AnthropicClient.registrationHash($0) }
-      do {
-        return try await registrar.verified(keyID, exchange) {
-          $0.verdict(attestation, of: keyID, for: hashes, now: now / 1000)
-        }
-      } catch let failure as Failure where failure.code == .attestationInvalid {
-        refusal = failure
+      let verdict = await registrar.verdict {
+        $0.verdict(attestation, of: keyID, for: hashes, now: now / 1000)
+      }
+      guard case .verified(let key, _) = verdict else {
+        refusal = verdict
         return nil
       }
+      return key.appID == client.appID ? verdict : .refused(.appMismatch)
     }
-    guard let found else { throw refusal ?? Failure.challengeInvalid }
-    return found
+    return found ?? refusal
   }
 }

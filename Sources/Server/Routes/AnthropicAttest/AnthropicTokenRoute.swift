@@ -15,6 +15,7 @@ struct AnthropicTokenRoute: Endpoint {
   let keys: KeyCache
   let apps: [String: AcceptedApp]
   let admitter: Admitter
+  let limiter: AddressLimiter
 
   func respond(to request: HTTPRequest, _ exchange: inout Exchange) async throws -> HTTPResponse {
     guard request.fields["content-encoding"] == nil else { throw Failure.contentEncoding }
@@ -25,6 +26,8 @@ struct AnthropicTokenRoute: Endpoint {
     }
     let (client, keyID) = try flow.caller(form["client_id"], form["key_id"])
     guard let assertion = form["assertion"].flatMap(Base64.decode) else { throw Failure.invalidAssertion }
+    // No challenge comes along that would show a fetch which was limited.
+    try await limiter.require(exchange.address, now: flow.environment.uptime())
     let parsed = try await keys.key(keyID)
     guard parsed.key.appID == client.appID, let app = apps[client.appID] else { throw Failure.appMismatch }
     let mints = try await flow.minted(keyID)
