@@ -75,6 +75,9 @@ package enum AdmissionRefusal: Sendable, Equatable {
   case userGone
   /// The user of the access token is being deleted (RULES §4.1).
   case userLeaving
+  /// The user of the access token is held by another transaction, such as their deletion, for longer than a request
+  /// may wait to make them the key's.
+  case userHeld
   /// The user of the access token is banned, or the key's current user where none came (RULES §1.9).
   case userBanned
   /// The session or debug token is unknown, expired, ended, or not for this route.

@@ -182,7 +182,7 @@ import Testing
     let change = charge("users", day, 3, .requests, 1)
     func user(_ id: String) -> KeyUser { KeyUser(id: id, changes: [change]) }
     #expect(isAdmitted(try decide([], counter: 1, user: user("a"))))
-    for (counter, refusal) in [AdmissionRefusal.userGone, .userLeaving, .userBanned].enumerated() {
+    for (counter, refusal) in [AdmissionRefusal.userGone, .userLeaving, .userHeld, .userBanned].enumerated() {
       book.refusals = ["a": refusal, "b": refusal]
       #expect(try decide([], counter: UInt32(10 + counter), user: user("b")) == .refused(refusal))
       // RULES §1.5: used up all the same.

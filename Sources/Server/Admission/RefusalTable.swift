@@ -27,6 +27,7 @@ extension Failure {
         ])
     case .userGone: return .sessionNotFound
     case .userLeaving: return .deletionInProgress
+    case .userHeld: return .changing
     case .userBanned: return .userBanned
     case .modelClosed: return .modelClosed
     case .inFlight(let rule): return of(.inFlight(rule: rule), rule: rule, now: now)

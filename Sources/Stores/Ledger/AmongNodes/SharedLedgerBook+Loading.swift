@@ -43,7 +43,7 @@ extension SharedLedgerBook {
   }
 
   private enum Part {
-    case lock, generation, user, model, device, session, debugToken, reservation, expired
+    case lock, generation, user, existingUser, model, device, session, debugToken, reservation, expired
     case line(query: Int)
   }
 
@@ -54,6 +54,7 @@ extension SharedLedgerBook {
       (.lock, isAlone ? LedgerLock.exclusive : LedgerLock.shared), (.generation, LedgerLock.generation),
     ]
     if let users = lockingUsers { parts.append((.user, users)) }
+    if let users = existingUsers { parts.append((.existingUser, users)) }
     let (keyIDs, hashes) = (SQLValue.blobs(Array(wanted.keyIDs)), SQLValue.blobs(Array(wanted.sessions)))
     if wanted.requests.contains(where: \.callsModel) { parts.append((.model, ClosedModelRows.select)) }
     if !wanted.keyIDs.isEmpty || !wanted.sessions.isEmpty {
@@ -92,6 +93,7 @@ extension SharedLedgerBook {
         generation = row.optionalString(0)
         serverTime = row.int64(1)
       case .user: try add(user: row)
+      case .existingUser: try add(existingUser: row)
       case .device: add(device: row)
       case .session:
         let routes = row.string(2).split(separator: "\n").map(String.init)

@@ -9,22 +9,45 @@ extension SharedLedgerBook {
     let ids: Set<String>
   }
 
-  /// Locks those that the book was made for.
+  /// Somebody else holds some of the users: the batch may come again for them.
+  struct UsersAreHeld: Error {}
+
+  /// Locks those that the book was made for, but whom somebody else holds: a deletion may hold its user for long, and
+  /// the other requests of the batch are not to wait for that.
   var lockingUsers: Query? {
+    lockedUserIDs.map {
+      Query(
+        """
+        select id, banned_until, deleting_since from users where id = any($1::text[]::uuid[]) order by id
+        for share skip locked
+        """, [$0])
+    }
+  }
+
+  /// Those of them who are there; asked after the locks, so that whoever is found here alone is held by somebody.
+  var existingUsers: Query? {
+    lockedUserIDs.map { Query("select id from users where id = any($1::text[]::uuid[])", [$0]) }
+  }
+
+  private var lockedUserIDs: SQLValue? {
     let ids = lockedUsers.compactMap { UUID($0)?.description }.sorted()
-    guard !ids.isEmpty else { return nil }
-    return Query(
-      """
-      select id, banned_until, deleting_since from users where id = any($1::text[]::uuid[]) order by id for share
-      """, [.texts(ids)])
+    return ids.isEmpty ? nil : .texts(ids)
+  }
+
+  /// - Parameter row: of ``existingUsers``, whose rows come after those of ``lockingUsers``.
+  func add(existingUser row: Row) throws {
+    let id = try row.uuid(0).description
+    if users[id] == nil { heldUsers.insert(id) }
   }
 
   func add(user row: Row) throws {
     users[try row.uuid(0).description] = LedgerUsers.Standing(row, from: 1)
   }
 
-  /// Throws where a key is to have another user who is not locked.
+  /// Throws where a key is to have another user who is not locked, or who is held by somebody else and may be waited
+  /// for.
   func demandUsers(_ requests: [AdmissionRequest]) throws {
+    if !heldUsers.isEmpty, waitsForUsers { throw UsersAreHeld() }
     var isChanging = false
     var named: Set<String> = []
     for request in requests {
@@ -42,6 +65,11 @@ extension SharedLedgerBook {
   func refusal(ofUser id: String, now: Int64) throws -> AdmissionRefusal? {
     guard let user = UUID(id) else { return nil }
     guard lockedUsers.contains(id) else { throw MustLockUsers(ids: [id]) }
+    return refusal(ofLocked: user, now: now)
+  }
+
+  private func refusal(ofLocked user: UUID, now: Int64) -> AdmissionRefusal? {
+    if heldUsers.contains(user.description) { return .userHeld }
     return LedgerUsers.refusal(of: users[user.description], now: now)
   }
 
@@ -50,7 +78,7 @@ extension SharedLedgerBook {
     guard !lockedUsers.isEmpty else { return [] }
     let refused = requests.filter { request in
       guard let id = request.user?.id, let user = UUID(id), lockedUsers.contains(id) else { return false }
-      return LedgerUsers.refusal(of: users[user.description], now: request.now) != nil
+      return refusal(ofLocked: user, now: request.now) != nil
     }
     return Set(refused.compactMap(\.user?.id))
   }

@@ -26,6 +26,9 @@ final class SharedLedgerBook: LedgerRows {
   /// Users that are locked before the keys, and what is known of those that are there.
   let lockedUsers: Set<String>
   var users: [String: LedgerUsers.Standing] = [:]
+  /// Those who are there and whom another transaction holds, and whether the batch comes again for them.
+  var heldUsers: Set<String> = []
+  let waitsForUsers: Bool
   /// Loaded where a request names a model.
   var closedModels: Set<ProviderModel> = []
   /// The server's clock when the batch was loaded, milliseconds since 1970.
@@ -42,8 +45,9 @@ final class SharedLedgerBook: LedgerRows {
 
   init(
     _ transaction: Transaction, _ names: SharedNames, _ clock: LeaseClock, isAlone: Bool,
-    lockedUsers: Set<String> = []
+    lockedUsers: Set<String> = [], waitsForUsers: Bool = false
   ) {
+    self.waitsForUsers = waitsForUsers
     self.lockedUsers = lockedUsers
     self.transaction = transaction
     self.names = names

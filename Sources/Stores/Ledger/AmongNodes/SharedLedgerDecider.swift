@@ -15,6 +15,10 @@ final class SharedLedgerDecider: BatchDecider {
   private var needsToBeAlone = false
   /// The last attempt found that these become keys' users.
   private var lockedUsers: Set<String> = []
+  /// How often a batch comes again for users whom somebody else holds, before their requests alone are refused; it
+  /// leaves attempts of the lane for the rest.
+  private static let patience = 4
+  private var waits = 0
 
   init(_ clock: LeaseClock) { self.clock = clock }
 
@@ -22,7 +26,9 @@ final class SharedLedgerDecider: BatchDecider {
     _ jobs: [LedgerJob], in transaction: Transaction, othersWrote: Bool
   ) throws -> [LedgerAnswer] {
     names.forgetUnconfirmed()
-    let book = SharedLedgerBook(transaction, names, clock, isAlone: needsToBeAlone, lockedUsers: lockedUsers)
+    let book = SharedLedgerBook(
+      transaction, names, clock, isAlone: needsToBeAlone, lockedUsers: lockedUsers,
+      waitsForUsers: waits < Self.patience)
     self.book = book
     let answers: [LedgerAnswer]
     do {
@@ -38,7 +44,11 @@ final class SharedLedgerDecider: BatchDecider {
     } catch let needed as SharedLedgerBook.MustLockUsers {
       lockedUsers.formUnion(needed.ids)
       throw DatabaseError.conflict
+    } catch is SharedLedgerBook.UsersAreHeld {
+      waits += 1
+      throw DatabaseError.conflict
     }
+    waits = 0
     needsToBeAlone = false
     mayGuess = true
     lockedUsers = []
