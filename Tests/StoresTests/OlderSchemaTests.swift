@@ -1,4 +1,6 @@
 import Accounts
+import Admission
+import AppAttest
 import BramleyTesting
 import Encodings
 import Foundation
@@ -98,6 +100,44 @@ import Testing
     #expect(try await SQLAdminKeyStore(database).adminKey(hash: Fixture.hash(2)) == "ops")
     let lines = try await SQLAuditStore(database).audit(AuditFilter(), before: nil, limit: 99)
     #expect(lines.last?.action == "login" && lines.last?.result == .done && lines.last?.origin == nil)
+  }
+
+  @Test(
+    "RULES §1.9: the keys of users who were banned before keys knew of it are refused",
+    arguments: Backend.allCases)
+  func banned(backend: Backend) async throws {
+    let directory = try TemporaryFolder()
+    let database = try open(backend, directory)
+    defer { database.close() }
+    _ = try await Migrator(Array(Schema.migrations.prefix(17))).migrate(database, now: 1)
+    let time = now
+    // One is banned, the ban of one is over, and one was never banned.
+    let bans: [Int64?] = [.max, time - 1, nil]
+    for (key, until) in bans.enumerated() {
+      let user = Fixture.id(0xab_cdef_0000 + key)
+      let registered = try await SQLDeviceKeyStore(database).register(
+        StoreFixture.key(key), receipt: [1], challenge: StoreFixture.octets(key + 1_000_000, 16),
+        challengeExpiry: StoreFixture.epoch + 300)
+      #expect(registered == .created)
+      try await database.write { transaction in
+        try transaction.execute(
+          """
+          insert into users (id, is_anonymous, app_metadata, user_metadata, created_at, updated_at, banned_until)
+          values ($1, 1, '{}', '{}', $2, $2, $3)
+          """, [.uuid(user.octets), .integer(time), SQLValue(until)])
+        try transaction.execute(
+          """
+          update device_states set user_id = $2
+          where device = (select id from device_keys where key_id = $1)
+          """, [.blob(StoreFixture.keyID(key)), .text(user.description)])
+      }
+    }
+    try await Schema.migrate(database, now: 1)
+    let ledger = SQLAdmissionLedger(database, clock: .caller)
+    for (key, refusal) in [AdmissionRefusal.userBanned, nil, nil].enumerated() {
+      let request = Requests.assertion(key, counter: 1, id: key, charges: [], now: time)
+      #expect(try await ledger.admit(request).refusal == refusal)
+    }
   }
 }
 

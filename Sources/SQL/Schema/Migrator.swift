@@ -7,12 +7,15 @@ package struct Migration: Sendable, Equatable {
   package var sql: String
   /// What follows on PostgreSQL alone.
   package var postgreSQL: String
+  /// What follows on SQLite alone.
+  package var sqlite: String
 
-  package init(version: Int, name: String, sql: String, postgreSQL: String = "") {
+  package init(version: Int, name: String, sql: String, postgreSQL: String = "", sqlite: String = "") {
     self.version = version
     self.name = name
     self.sql = sql
     self.postgreSQL = postgreSQL
+    self.sqlite = sqlite
   }
 }
 
@@ -39,9 +42,8 @@ package struct Migrator: Sendable {
       try transaction.script(Self.tables)
       for migration in missing {
         try transaction.script(migration.sql)
-        if transaction.dialect == .postgreSQL, !migration.postgreSQL.isEmpty {
-          try transaction.script(migration.postgreSQL)
-        }
+        let special = transaction.dialect == .postgreSQL ? migration.postgreSQL : migration.sqlite
+        if !special.isEmpty { try transaction.script(special) }
         try transaction.execute(
           "insert into schema_versions (version, name, applied_at) values ($1, $2, $3)",
           [.integer(Int64(migration.version)), .text(migration.name), .integer(now)])

@@ -21,7 +21,9 @@ package enum Schema {
     Migration(version: 15, name: "objects", sql: objects),
     Migration(version: 16, name: "leaving users", sql: leavingUsers),
     Migration(version: 17, name: "left users", sql: leftUsers),
-    Migration(version: 18, name: "ending tokens", sql: endingTokens),
+    Migration(
+      version: 18, name: "ending tokens", sql: endingTokens, postgreSQL: endingTokensOnPostgreSQL,
+      sqlite: endingTokensOnSQLite),
     Migration(version: 19, name: "token mints", sql: tokenMints),
     Migration(version: 20, name: "reservation endings", sql: reservationEndings),
   ]
