@@ -28,6 +28,8 @@ package protocol UserStore: Sendable {
 package enum UserCreation: Sendable, Equatable {
   case created(User)
   case idTaken
+  /// A tombstone has the id, and what is counted for the user who had it is there still.
+  case idDeleted
   case emailTaken
 }
 

@@ -39,6 +39,9 @@ package struct SQLUserStore: UserStore {
         try transaction.lock(names: [IdentityTokenRows.address(email)])
         if try UserRows.isTaken(email, but: user.id, transaction) { return .emailTaken }
       }
+      // Whoever deletes one with this id is waited for.
+      guard try UserRows.user(user.id, locked: true, transaction) == nil else { return .idTaken }
+      guard try DeletionRows.deletion(.user(user.id), transaction) == nil else { return .idDeleted }
       guard try UserRows.insert(user, transaction) else { return .idTaken }
       try AuditRows.write(
         .userSignedUp, by: origin, user: user.id, reason: "by an operator", now: user.createdAt, transaction)

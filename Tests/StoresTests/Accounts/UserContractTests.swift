@@ -33,6 +33,24 @@ import Testing
     #expect(try await fixture.users.user(Fixture.id(9)) == nil)
   }
 
+  @Test(
+    "RULES §4.2: an id that a tombstone has is given to nobody, nor is that of one who goes just now",
+    arguments: Backend.allCases)
+  func deletedID(backend: Backend) async throws {
+    let fixture = try await Fixture(backend)
+    for number in 1...6 {
+      _ = try await fixture.users.create(user(number))
+      async let gone = fixture.delete(Fixture.id(number))
+      async let again = fixture.users.create(user(number))
+      let (isGone, outcome) = try await (gone, again)
+      #expect(isGone)
+      #expect(outcome == .idTaken || outcome == .idDeleted)
+      #expect(try await fixture.users.create(user(number)) == .idDeleted)
+      #expect(try await fixture.users.user(Fixture.id(number)) == nil)
+    }
+    #expect(try await fixture.users.create(user(7)) != .idDeleted)
+  }
+
   @Test("RULES §3.9: metadata is merged, and refused when it is too large", arguments: Backend.allCases)
   func metadata(backend: Backend) async throws {
     let fixture = try await Fixture(backend)

@@ -3,8 +3,9 @@ import SQL
 /// How the nodes on one PostgreSQL keep the numbers of subjects and periods to themselves.
 ///
 /// Every batch holds the lock with others, and reads a generation under it. Whoever makes a period, or forgets
-/// periods or subjects, holds it alone and raises the generation: so what nodes remember is never stale. The lock
-/// comes before any row's.
+/// periods or subjects, holds it alone and raises the generation: so what nodes remember is not stale. The subject of
+/// a deleted user alone loses its name without that: under that name nobody comes again, for an id is not given to
+/// another user while a tombstone has it. The lock comes before any row's.
 enum LedgerLock {
   static let number = SQLValue.integer(0x6272_616d_0000_0002)
   private static let name = SQLValue.text("ledger_names")

@@ -83,6 +83,8 @@ struct UserCreateRoute: Endpoint {
       service.log.info("user_created", by: name, user: id, exchange)
       return .json(user.json)
     case .idTaken: throw Failure(422, .userAlreadyExists, "A user with this id exists already")
+    case .idDeleted:
+      throw Failure(422, .userAlreadyExists, "A user with this id was deleted: choose another one, or none")
     case .emailTaken: throw Failure.refused(UserChangeRefusal.emailTaken)
     }
   }
