@@ -47,12 +47,15 @@ package enum LeavingRule {
     package var bearer: OpenSession?
     /// Whom the bearer's session left behind.
     package var left: LeftUser?
+    /// Whether any session that left them behind said that they are kept.
+    package var isKept: Bool
     /// That user, where they live.
     package var user: User?
 
-    package init(bearer: OpenSession?, left: LeftUser?, user: User?) {
+    package init(bearer: OpenSession?, left: LeftUser?, isKept: Bool = false, user: User?) {
       self.bearer = bearer
       self.left = left
+      self.isKept = isKept
       self.user = user
     }
   }
@@ -74,8 +77,12 @@ package enum LeavingRule {
     let user = facts.user.flatMap { $0.id == left.user ? $0 : nil }
     // Who was discarded is gone, or is going.
     if left.word == .discard, user?.deletingSince != nil || user == nil { return .again }
-    guard let user, user.isAnonymous, user.identities.isEmpty else { throw .nothingLeftBehind }
-    try user.mayEnter(at: said.now)
+    // Nor is the bearer told of another's ban.
+    guard let user, user.isAnonymous, user.identities.isEmpty, user.deletingSince == nil,
+      !user.isBanned(at: said.now)
+    else { throw .nothingLeftBehind }
+    // Two sessions may have left the same user: the first word of any that they stay holds.
+    if said.word == .discard, facts.isKept { throw .nothingLeftBehind }
     return said.word == .keep ? .keep : .discard(user.id)
   }
 }

@@ -52,6 +52,7 @@ struct LeavingStep {
     }
     return LeavingRule.Facts(
       bearer: bearer, left: try LeftUserRows.leftUser(by: said.session, locked: true, transaction),
+      isKept: try left.map { try LeftUserRows.isKept($0.user, transaction) } ?? false,
       user: users.first { $0.id == left?.user })
   }
 }
@@ -65,6 +66,14 @@ enum LeftUserRows {
       "select user_id, word from left_users where session = $1\(locked ? transaction.locking : "")",
       [SQLValue(session)]
     ) { LeftUser(user: try $0.uuid(0), word: $0.optionalString(1).flatMap { LeftBehind(rawValue: $0) }) }
+  }
+
+  /// Under the lock of the user, which whoever says a word holds.
+  static func isKept(_ user: UUID, _ transaction: Transaction) throws -> Bool {
+    try transaction.first(
+      "select 1 from left_users where user_id = $1 and word = $2 limit 1",
+      [SQLValue(user), .text(LeftBehind.keep.rawValue)]
+    ) { _ in true } ?? false
   }
 
   static func insert(_ user: UUID, leftBy session: UUID, _ transaction: Transaction) throws {

@@ -50,6 +50,14 @@ struct LeavingRuleTests {
     #expect(gone == .success(.again))
     #expect(decide(.keep) { $0.left?.word = .discard } == .failure(.nothingLeftBehind))
     #expect(decide(.discard) { $0.left?.word = .keep } == .failure(.nothingLeftBehind))
+    // Another session that left the same user said that they stay.
+    #expect(decide(.discard) { $0.isKept = true } == .failure(.nothingLeftBehind))
+    #expect(decide(.keep) { $0.isKept = true } == .success(.keep))
+    let takenBack = decide(.discard) {
+      $0.left?.word = .discard
+      $0.isKept = true
+    }
+    #expect(takenBack == .failure(.nothingLeftBehind))
   }
 
   @Test("RULES §3.7: only from the session it opened, only for its own user, only while that is anonymous")
@@ -63,8 +71,9 @@ struct LeavingRuleTests {
       (.nothingLeftBehind, { $0.user = Example.user(2) }),
       (.nothingLeftBehind, { $0.user?.isAnonymous = false }),
       (.nothingLeftBehind, { $0.user?.identities = [Example.identity(2, of: 1)] }),
-      (.banned, { $0.user?.bannedUntil = .max }),
-      (.deleting, { $0.user?.deletingSince = 1 }),
+      // Of another's standing the bearer is told nothing.
+      (.nothingLeftBehind, { $0.user?.bannedUntil = .max }),
+      (.nothingLeftBehind, { $0.user?.deletingSince = 1 }),
     ]
     for word in LeftBehind.allCases {
       for (refusal, change) in cases { #expect(decide(word, change) == .failure(refusal)) }

@@ -48,14 +48,14 @@ import Testing
     #expect(try await offered.say(.discard, by: open.session.id).refusal == .nothingLeftBehind)
     #expect(try await offered.guestNow() == offered.guest.user)
     #expect(try await offered.fixture.refresh(offered.guest.session.id, 0).session != nil)
-    // A second ticket, and a second session with a word of its own.
+    // A second ticket, and a second session, whose other word comes too late.
     #expect(
       try await offered.fixture.link(1, token: 8, 8, bearer: offered.guest.session.id).refusal
         == .linkedToAnotherUser)
     let second = try await offered.go(11, ticket: 8).get()
-    #expect(try await offered.say(.discard, by: second.session.id).get() != nil)
-    #expect(try await offered.guestNow() == nil)
-    // What was said stays said.
+    #expect(try await offered.say(.discard, by: second.session.id).refusal == .nothingLeftBehind)
+    #expect(try await offered.guestNow() != nil)
+    #expect(try await offered.say(.keep, by: second.session.id).get() == nil)
     #expect(try await offered.say(.keep, by: open.session.id).get() == nil)
   }
 
@@ -125,6 +125,23 @@ import Testing
   }
 
   @Test(
+    "RULES §3.7: of two sessions that left the same user, the one that says that they stay is heard",
+    arguments: Backend.allCases)
+  func twice(backend: Backend) async throws {
+    let offered = try await OfferedSwitch(backend)
+    let first = try await offered.go(10).get()
+    #expect(
+      try await offered.fixture.link(1, token: 6, 6, bearer: offered.guest.session.id).refusal
+        == .linkedToAnotherUser)
+    let second = try await offered.go(11, ticket: 6, bearer: offered.guest.session.id).get()
+    #expect(try await offered.say(.keep, by: first.session.id).get() == nil)
+    #expect(try await offered.say(.discard, by: second.session.id).refusal == .nothingLeftBehind)
+    #expect(try await offered.guestNow() == offered.guest.user)
+    #expect(try await offered.say(.keep, by: second.session.id).get() == nil)
+    #expect(try await offered.fixture.count("deletions") == 0)
+  }
+
+  @Test(
     "RULES §3.7: who is not anonymous any more is kept: nothing is discarded", arguments: Backend.allCases)
   func named(backend: Backend) async throws {
     let offered = try await OfferedSwitch(backend)
@@ -151,14 +168,19 @@ import Testing
     let (fixture, users) = (offered.fixture, offered.fixture.users)
     let open = try await offered.go(10).get()
     let say = { try await offered.say(.discard, by: open.session.id).refusal }
-    for user in [offered.owner.user.id, offered.guest.user.id] {
+    // Of the guest's standing the bearer is told nothing.
+    let cases: [(UUID, SignInRefusal, SignInRefusal)] = [
+      (offered.owner.user.id, .banned, .deleting),
+      (offered.guest.user.id, .nothingLeftBehind, .nothingLeftBehind),
+    ]
+    for (user, banned, deleting) in cases {
       _ = try await users.update(user, UserChange(bannedUntil: .max), now: now)
-      #expect(try await say() == .banned)
+      #expect(try await say() == banned)
       _ = try await users.update(user, UserChange(bannedUntil: .some(nil)), now: now)
       try await fixture.database.write {
         _ = try $0.execute("update users set deleting_since = 1 where id = $1", [.uuid(user.octets)])
       }
-      #expect(try await say() == .deleting)
+      #expect(try await say() == deleting)
       try await fixture.database.write { _ = try $0.execute("update users set deleting_since = null") }
     }
     #expect(try await offered.guestNow() != nil)
