@@ -232,10 +232,29 @@ final class CountedWork: Offload {
 /// Runs what the server leaves behind a request, and waits for it where a test asks.
 final class BackgroundWork: Sendable {
   private let running = Mutex<[Task<Void, Never>]>([])
+  /// nil where work begins at once.
+  private let held = Mutex<[@Sendable () async -> Void]?>(nil)
 
   func run(_ work: @escaping @Sendable () async -> Void) {
+    let isHeld = held.withLock { held in
+      held?.append(work)
+      return held != nil
+    }
+    if isHeld { return }
     let task = Task { await work() }
     running.withLock { $0.append(task) }
+  }
+
+  /// Nothing begins until it is let go; how much waits then.
+  func hold() { held.withLock { $0 = [] } }
+
+  @discardableResult func letGo() -> Int {
+    let waiting = held.withLock { held in
+      defer { held = nil }
+      return held ?? []
+    }
+    for work in waiting { run(work) }
+    return waiting.count
   }
 
   func drain() async {

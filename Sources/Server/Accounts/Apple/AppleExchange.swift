@@ -70,12 +70,29 @@ struct AppleExchange: Sendable {
       case .queued: log.info("apple_consent_to_be_ended", [])
       case .orphaned:
         // There is nothing that it could wait with, so it is tried once.
-        environment.background { _ = try? await revoke(token) }
+        environment.background { await end(token, of: user) }
       }
     } catch {
-      metrics.alarms[Metrics.Alarm.storage].add()
-      log.error("apple_token_not_kept", [("error", .string("\(error)"))])
+      reportNotKept(error)
     }
+  }
+
+  /// Ends the consent, unless the person has signed in again by now: then it is that account's (RULES §2.4).
+  private func end(_ token: SealedAppleToken, of user: UUID?) async {
+    do {
+      switch try await ports.appleTokens.keep(token, of: user, now: environment.now()) {
+      case .kept: log.info("apple_consent_superseded", [])
+      case .queued: log.info("apple_consent_to_be_ended", [])
+      case .orphaned: _ = try? await revoke(token)
+      }
+    } catch {
+      reportNotKept(error)
+    }
+  }
+
+  private func reportNotKept(_ error: any Error) {
+    metrics.alarms[Metrics.Alarm.storage].add()
+    log.error("apple_token_not_kept", [("error", .string("\(error)"))])
   }
 
   /// Asks Apple whether the tokens whose time has come still hold.

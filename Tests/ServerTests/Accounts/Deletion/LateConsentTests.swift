@@ -109,6 +109,41 @@ import Testing
     #expect(try await run.live() == 1)
   }
 
+  /// A link with a code, whose session is signed out before Apple's answer comes: nobody has the identity.
+  private func linkWithoutSession(_ account: String, _ run: Case) async throws {
+    let (apple, detour) = (run.apple, run.detour)
+    let guest = try await ClientSession(apple.server.ask(.post, "/signup", "{}"))
+    detour.set { () async throws in
+      let gone = try await apple.server.ask(.post, "/logout?scope=local", bearer: guest.accessToken)
+      #expect(gone.status == 204)
+    }
+    apple.server.whole.background.hold()
+    let sheet = try await apple.sheet(account)
+    let answer = try await apple.grant(
+      AppleServer.body(
+        sheet,
+        [("link_identity", true), ("authorization_code", .string(sheet.granted.authorizationCode))]),
+      bearer: guest.accessToken)
+    #expect(try await Outcome(answer) == Outcome(403, "session_not_found"))
+    #expect(try await run.live() == 1)
+  }
+
+  @Test(
+    "RULES §2.4: the consent of a link whose session is over ends, unless its person signs in before that")
+  func link() async throws {
+    for signsIn in [false, true] {
+      let run = try await Case()
+      let background = run.apple.server.whole.background
+      try await linkWithoutSession(AppleServer.grace, run)
+      if signsIn { _ = try await run.apple.signIn(AppleServer.grace) }
+      #expect(background.letGo() == 1)
+      await background.drain()
+      #expect(try await run.live() == (signsIn ? 1 : 0))
+      #expect(await run.apple.revocations() == (signsIn ? 0 : 1))
+      #expect(try await run.apple.stored().count == (signsIn ? 1 : 0))
+    }
+  }
+
   @Test("a code that comes with the second of two deletions is not lost either")
   func known() async throws {
     let run = try await Case()
