@@ -12,6 +12,8 @@ package protocol AdmissionBook: AnyObject {
   /// Why the user of an access token may not become a key's: they were deleted, are leaving, or are banned since the
   /// token was looked at. It holds until the transaction ends; nil also for a name that is no account's.
   func refusal(ofUser id: String, now: Int64) throws -> AdmissionRefusal?
+  /// Why nothing may be bought with an access token of that session: it is over. It holds until the transaction ends.
+  func refusal(ofSession id: [UInt8]) throws -> AdmissionRefusal?
   /// Consumes the challenge; false when it was consumed before or expires at or below the floor (RULES §1.4), or
   /// when the key has minted another number of tokens by now (RULES §1.11).
   func consume(_ challenge: ConsumedChallenge, keyID: [UInt8]) throws -> Bool

@@ -75,8 +75,10 @@ package enum AdmissionRefusal: Sendable, Equatable {
   case userGone
   /// The user of the access token is being deleted (RULES §4.1).
   case userLeaving
+  /// The session of the access token is over.
+  case sessionOver
   /// The user of the access token is held by another transaction, such as their deletion, for longer than a request
-  /// may wait to make them the key's.
+  /// may wait to make them the key's; or their session is, for what is bought with it.
   case userHeld
   /// The user of the access token is banned, or the key's current user where none came (RULES §1.9).
   case userBanned

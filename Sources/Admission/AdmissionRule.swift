@@ -2,8 +2,10 @@
 /// request and the book's rows alone.
 package enum AdmissionRule {
   /// Decides and keeps the changed rows in the book.
+  ///
+  /// - Parameter session: an account's session, by its id, that must not be over.
   package static func decide(
-    _ request: AdmissionRequest, in book: some AdmissionBook
+    _ request: AdmissionRequest, within session: [UInt8]? = nil, in book: some AdmissionBook
   ) throws -> AdmissionDecision {
     var bearer: Bearer
     switch try Evidence.judge(request, in: book) {
@@ -11,6 +13,7 @@ package enum AdmissionRule {
     case .refused(let refusal): return .refused(refusal)
     }
     if let model = request.model, try book.isClosed(model) { return .refused(.modelClosed) }
+    if let session, let refusal = try book.refusal(ofSession: session) { return .refused(refusal) }
     let changes = try UserChange(request, &bearer, in: book)
     if case .refused(let refusal) = changes { return .refused(refusal) }
     if let until = bearer.device?.userBannedUntil, until > request.now, !request.isAboutSession {

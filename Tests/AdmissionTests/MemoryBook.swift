@@ -36,6 +36,7 @@ final class MemoryBook: AdmissionBook {
   /// Users who may not become a key's.
   var refusals: [String: AdmissionRefusal] = [:]
   func refusal(ofUser id: String, now: Int64) -> AdmissionRefusal? { refusals[id] }
+  func refusal(ofSession id: [UInt8]) -> AdmissionRefusal? { .sessionOver }
 
   func device(_ keyID: [UInt8]) -> DeviceState? { devices[keyID] }
   func session(_ tokenHash: [UInt8]) -> SessionState? { sessions[tokenHash] }

@@ -25,7 +25,7 @@ extension Failure {
         fields: [
           "x-should-retry": "false", "retry-after": String(max(1, (until - now + 999) / 1000)),
         ])
-    case .userGone: return .sessionNotFound
+    case .userGone, .sessionOver: return .sessionNotFound
     case .userLeaving: return .deletionInProgress
     case .userHeld: return .changing
     case .userBanned: return .userBanned

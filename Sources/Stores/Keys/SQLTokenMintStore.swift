@@ -44,7 +44,7 @@ package struct SQLTokenMintStore: TokenMintStore {
     let device = try SQLDeviceKeyStore.insert(key, receipt: receipt, transaction)
     try transaction.execute("insert into token_mints (device, mints) values ($1, 1)", [.integer(device)])
     for query in SessionRows.add(
-      token, device: device, userID: nil, atMost: 1, now: key.registeredAt, locking: "")
+      token, device: device, userID: nil, atMost: 1, now: key.registeredAt)
     {
       try transaction.execute(query.sql, query.values)
     }

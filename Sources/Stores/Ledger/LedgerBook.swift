@@ -128,6 +128,11 @@ final class LedgerBook: LedgerRows {
     return LedgerUsers.refusal(of: found, now: now)
   }
 
+  func refusal(ofSession id: [UInt8]) throws -> AdmissionRefusal? {
+    let isThere = try transaction.first("select 1 from sessions where id = $1", [.uuid(id)]) { _ in true }
+    return isThere == nil ? .sessionOver : nil
+  }
+
   func consume(_ challenge: ConsumedChallenge, keyID: [UInt8]) throws -> Bool {
     try Challenges.consume(challenge, keyID: keyID, try transaction)
   }

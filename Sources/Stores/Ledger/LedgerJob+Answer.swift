@@ -28,7 +28,7 @@ extension LedgerJob {
     case .admit(let request):
       return .decision(try AdmissionRule.decide(request, in: book))
     case .issueSession(let request, let token, let atMost):
-      let decision = try AdmissionRule.decide(request, in: book)
+      let decision = try AdmissionRule.decide(request, within: token.session, in: book)
       if case .admitted(let admitted) = decision, let keyID = admitted.keyID {
         try book.add(token, of: keyID, userID: admitted.userID, atMost: atMost, now: request.now / 1_000)
       }

@@ -69,9 +69,7 @@ extension LedgerBook {
   func add(_ token: SessionToken, of keyID: [UInt8], userID: String?, atMost: Int, now: Int64) throws {
     guard let device = try device(keyID) else { return }
     let transaction = try transaction
-    for query in SessionRows.add(
-      token, device: device.id, userID: userID, atMost: atMost, now: now, locking: "")
-    {
+    for query in SessionRows.add(token, device: device.id, userID: userID, atMost: atMost, now: now) {
       try transaction.execute(query.sql, query.values)
     }
   }

@@ -36,13 +36,15 @@ import Testing
       }
     }
 
-    func buy(_ number: Int, _ user: UUID?, session: UUID?) async throws -> Bool {
+    func buy(
+      _ number: Int, _ user: UUID?, session: UUID?, key: Int? = nil
+    ) async throws -> AdmissionRefusal? {
       let token = SessionToken(
         hash: AccountFixture.hash(number), routes: ["/ai/x"], expiry: AccountFixture.now / 1_000 + 600,
         session: session?.octets)
       return try await fixture.base.ledger.issueSession(
-        Self.request(number, user, key: number % 2), token: token, atMost: 9
-      ).isAdmitted
+        Self.request(number, user, key: key ?? number % 2), token: token, atMost: 9
+      ).refusal
     }
 
     func use(_ number: Int) async throws -> AdmissionRefusal? {
@@ -110,11 +112,11 @@ import Testing
     let user = try await fixture.signUp(1).user.id
     let other = try await fixture.signUp(2).user.id
     #expect(try await keys.ask(1, user) == user.description)
-    #expect(try await keys.buy(2, nil, session: nil))
+    #expect(try await keys.buy(2, nil, session: nil) == nil)
     _ = try await fixture.users.update(user, UserChange(bannedUntil: now + 1_000), now: now)
     // RULES §1.8: its tokens ended, and it buys no new one.
     #expect(try await keys.use(2) == .invalidToken)
-    #expect(try await keys.buy(4, nil, session: nil) == false)
+    #expect(try await keys.buy(4, nil, session: nil) == .userBanned)
     #expect(try await keys.use(4) == .invalidToken)
     #expect(try await keys.ask(5, nil) == "userBanned")
     #expect(try await keys.ask(6, user) == "userBanned")
@@ -143,10 +145,10 @@ import Testing
     let second = try await fixture.signIn(1, token: 2, 2).get()
     let third = try await fixture.signIn(1, token: 3, 3).get()
     for (number, open) in [(1, first), (2, second), (3, third)] {
-      #expect(try await keys.buy(number, open.user.id, session: open.session.id))
+      #expect(try await keys.buy(number, open.user.id, session: open.session.id) == nil)
       #expect(try await keys.use(number) == nil)
     }
-    #expect(try await keys.buy(4, nil, session: nil))
+    #expect(try await keys.buy(4, nil, session: nil) == nil)
     #expect(try await fixture.accounts.signOut(first.session.id, .local, now: now))
     #expect(try await keys.use(1) == .invalidToken)
     #expect(try await keys.use(2) == nil)
@@ -155,8 +157,9 @@ import Testing
     _ = try await fixture.refresh(second.session.id, 1)
     #expect(try await fixture.refresh(second.session.id, 0).session == nil)
     #expect(try await keys.use(2) == .invalidToken)
-    // Bought with the token of a session that ended meanwhile, it is over at once.
-    #expect(try await keys.buy(5, first.user.id, session: first.session.id))
+    // With the token of a session that ended meanwhile none is bought, and nothing changes but the counter.
+    #expect(try await keys.buy(5, first.user.id, session: first.session.id) == .sessionOver)
+    #expect(try await keys.buy(5, first.user.id, session: third.session.id) == .counterReplayed)
     #expect(try await keys.use(5) == .invalidToken)
     #expect(try await keys.use(3) == nil)
     #expect(try await fixture.accounts.signOut(third.session.id, .global, now: now))
@@ -172,13 +175,21 @@ import Testing
   func race(backend: Backend) async throws {
     let keys = try await Keys(backend)
     let fixture = keys.fixture
-    let users = try await (1...6).asyncMap { try await fixture.signUp($0).user.id }
+    let signedIn = try await (1...6).asyncMap { try await fixture.signUp($0) }
+    let users = signedIn.map(\.user.id)
     let time = now
     try await withThrowingTaskGroup { group in
-      for (place, user) in users.enumerated() {
+      for (place, open) in signedIn.enumerated() {
+        let user = open.user.id
         for round in 1...6 {
           group.addTask {
             _ = try await keys.ask(place * 10 + round, round.isMultiple(of: 3) ? nil : user, key: round % 2)
+          }
+          group.addTask {
+            let isNobody = round.isMultiple(of: 3)
+            _ = try await keys.buy(
+              100 + place * 10 + round, isNobody ? nil : user, session: isNobody ? nil : open.session.id,
+              key: round % 2)
           }
         }
         group.addTask {
@@ -202,7 +213,7 @@ import Testing
     #expect(
       try await fixture.count("session_tokens where user_id is not null") == 0)
     for key in 0..<2 {
-      let answer = try await keys.ask(100, nil, key: key)
+      let answer = try await keys.ask(300, nil, key: key)
       #expect(answer == "userBanned" || answer == "nobody")
     }
   }

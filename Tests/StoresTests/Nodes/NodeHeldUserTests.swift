@@ -74,6 +74,50 @@ struct NodeHeldUserTests {
       try await fixture.number("select count(*) from device_states where user_id = '\(user(1))'") == 3)
   }
 
+  @Test("RULES §1.8: nor does a session that another holds keep others from buying tokens")
+  func session() async throws {
+    let fixture = try await fixture()
+    let ledger = fixture.nodes[0].ledger
+    let sessions = (1...2).map { AccountFixture.id(20 + $0) }
+    let users = (1...2).map { user($0) }
+    try await fixture.nodes[0].database.write { transaction in
+      for (session, user) in zip(sessions, users) {
+        try transaction.execute(
+          """
+          insert into sessions (id, user_id, created_at, refreshed_at, counter, auth_time, methods)
+          values ($1, $2, 1, 1, 0, 1, '')
+          """, [.uuid(session.octets), .uuid(user.octets)])
+      }
+    }
+    @Sendable func buy(_ key: Int, _ counter: Int, _ session: UUID) async throws -> AdmissionRefusal? {
+      let token = SessionToken(
+        hash: AccountFixture.hash(key * 1_000 + counter), routes: ["/ai/x"], expiry: StoreFixture.epoch + 600,
+        session: session.octets)
+      return try await ledger.issueSession(request(key, counter, nil), token: token, atMost: 9).refusal
+    }
+    try await fixture.nodes[1].database.holding(
+      "select 1 from sessions where id = '\(sessions[0])' for update"
+    ) {
+      try await withThrowingTaskGroup { group in
+        for key in 0..<6 {
+          group.addTask {
+            let (session, refusal): (UUID, AdmissionRefusal?) =
+              switch key % 3 {
+              case 0: (sessions[0], .userHeld)
+              case 1: (sessions[1], nil)
+              default: (AccountFixture.id(99), .sessionOver)
+              }
+            let answer = try await buy(key, 1, session)
+            #expect(answer == refusal, "key \(key)")
+          }
+        }
+        try await group.waitForAll()
+      }
+    }
+    #expect(try await buy(0, 2, sessions[0]) == nil)
+    #expect(try await fixture.number("select count(*) from session_tokens where session is not null") == 3)
+  }
+
   @Test(
     "RULES §1.8: admissions of several nodes share the users whom they look at, and refuse nobody for that")
   func shared() async throws {

@@ -7,6 +7,8 @@ struct BatchDemand {
   var keyIDs: Set<[UInt8]> = []
   var sessions: Set<[UInt8]> = []
   var debugTokens: Set<[UInt8]> = []
+  /// Sessions of accounts, by their ids, whose access tokens buy a session token.
+  var accountSessions: Set<[UInt8]> = []
   var challenges: Set<Int64> = []
   var reservations: Set<[UInt8]> = []
   /// Settlements that may give a count back.
@@ -18,7 +20,10 @@ struct BatchDemand {
   init(_ jobs: [LedgerJob]) {
     for job in jobs {
       switch job {
-      case .admit(let request), .issueSession(let request, _, _): add(request)
+      case .admit(let request): add(request)
+      case .issueSession(let request, let token, _):
+        add(request)
+        if let session = token.session { accountSessions.insert(session) }
       case .settle(let settlement):
         reservations.insert(settlement.id)
         if settlement.outcome == .released(giveBackCount: true) { givesBack.append(settlement.id) }

@@ -1,5 +1,6 @@
 import Admission
 import AppAttest
+import Encodings
 import Gateway
 import SQL
 
@@ -43,7 +44,8 @@ extension SharedLedgerBook {
   }
 
   private enum Part {
-    case lock, generation, user, existingUser, model, device, session, debugToken, reservation, expired
+    case lock, generation, user, existingUser, openSession, existingSession, model, device, session,
+      debugToken, reservation, expired
     case line(query: Int)
   }
 
@@ -55,6 +57,10 @@ extension SharedLedgerBook {
     ]
     if let users = lockingUsers { parts.append((.user, users)) }
     if let users = existingUsers { parts.append((.existingUser, users)) }
+    if !wanted.accountSessions.isEmpty {
+      let (locking, existing) = Self.accountSessions(wanted.accountSessions)
+      parts += [(.openSession, locking), (.existingSession, existing)]
+    }
     let (keyIDs, hashes) = (SQLValue.blobs(Array(wanted.keyIDs)), SQLValue.blobs(Array(wanted.sessions)))
     if wanted.requests.contains(where: \.callsModel) { parts.append((.model, ClosedModelRows.select)) }
     if !wanted.keyIDs.isEmpty || !wanted.sessions.isEmpty {
@@ -94,6 +100,8 @@ extension SharedLedgerBook {
         serverTime = row.int64(1)
       case .user: try add(user: row)
       case .existingUser: try add(existingUser: row)
+      case .openSession: openSessions.insert(try row.uuid(0).octets)
+      case .existingSession: add(existingSession: try row.uuid(0).octets)
       case .device: add(device: row)
       case .session:
         let routes = row.string(2).split(separator: "\n").map(String.init)

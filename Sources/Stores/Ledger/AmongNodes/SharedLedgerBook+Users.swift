@@ -44,10 +44,10 @@ extension SharedLedgerBook {
     users[try row.uuid(0).description] = LedgerUsers.Standing(row, from: 1)
   }
 
-  /// Throws where a key is to have another user who is not locked, or who is held by somebody else and may be waited
-  /// for.
+  /// Throws where a key is to have another user who is not locked, or where a user or a session is held by somebody
+  /// else and may be waited for.
   func demandUsers(_ requests: [AdmissionRequest]) throws {
-    if !heldUsers.isEmpty, waitsForUsers { throw UsersAreHeld() }
+    if !(heldUsers.isEmpty && heldSessions.isEmpty), waitsForUsers { throw UsersAreHeld() }
     var isChanging = false
     var named: Set<String> = []
     for request in requests {
@@ -66,6 +66,22 @@ extension SharedLedgerBook {
     guard let user = UUID(id) else { return nil }
     guard lockedUsers.contains(id) else { throw MustLockUsers(ids: [id]) }
     return refusal(ofLocked: user, now: now)
+  }
+
+  /// As with users: the sessions that are locked, so that none ends before this is committed, and those that are there.
+  static func accountSessions(_ ids: Set<[UInt8]>) -> (locking: Query, existing: Query) {
+    let ids = SQLValue.texts(ids.compactMap { UUID(octets: $0)?.description }.sorted())
+    let select = "select id from sessions where id = any($1::text[]::uuid[])"
+    return (Query("\(select) order by id for key share skip locked", [ids]), Query(select, [ids]))
+  }
+
+  func add(existingSession id: [UInt8]) {
+    if !openSessions.contains(id) { heldSessions.insert(id) }
+  }
+
+  func refusal(ofSession id: [UInt8]) throws -> AdmissionRefusal? {
+    if openSessions.contains(id) { return nil }
+    return heldSessions.contains(id) ? .userHeld : .sessionOver
   }
 
   private func refusal(ofLocked user: UUID, now: Int64) -> AdmissionRefusal? {

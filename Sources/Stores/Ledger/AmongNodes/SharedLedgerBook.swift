@@ -29,6 +29,9 @@ final class SharedLedgerBook: LedgerRows {
   /// Those who are there and whom another transaction holds, and whether the batch comes again for them.
   var heldUsers: Set<String> = []
   let waitsForUsers: Bool
+  /// Sessions of accounts that are there, by their ids: those that are locked, and those that another holds.
+  var openSessions: Set<[UInt8]> = []
+  var heldSessions: Set<[UInt8]> = []
   /// Loaded where a request names a model.
   var closedModels: Set<ProviderModel> = []
   /// The server's clock when the batch was loaded, milliseconds since 1970.
@@ -232,9 +235,7 @@ final class SharedLedgerBook: LedgerRows {
 
   func add(_ token: SessionToken, of keyID: [UInt8], userID: String?, atMost: Int, now: Int64) throws {
     guard let device = devices[keyID] else { return }
-    for query in SessionRows.add(
-      token, device: device.id, userID: userID, atMost: atMost, now: now, locking: " for key share")
-    {
+    for query in SessionRows.add(token, device: device.id, userID: userID, atMost: atMost, now: now) {
       try transaction.enqueue(query.sql, query.values)
     }
   }
