@@ -86,6 +86,10 @@ import Testing
     }
     #expect(
       try await Outcome(server.ask(.put, path, "{}", bearer: key)) == Outcome(404, "user_not_found"))
+    // Nor is the id given to anybody else.
+    let id = path.split(separator: "/").last ?? ""
+    let again = try await server.ask(.post, "/admin/users", #"{"id":"\#(id)"}"#, bearer: key)
+    #expect(try await Outcome(again) == Outcome(422, "user_already_exists"))
     let odd = try await server.ask(.get, "/admin/users/42", bearer: key)
     #expect(try await odd.json["message"]?.string == "user_id must be an UUID")
   }
