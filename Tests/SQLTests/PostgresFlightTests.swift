@@ -13,8 +13,8 @@ private enum Step: Sendable {
   case askAnyway(String)
   /// Goes out with the commit.
   case enqueue(String)
-  /// Says nothing for as long as this is false.
-  case waits(Locked<Bool>)
+  /// Says that it is there, and then nothing for as long as the other is false.
+  case waits(isThere: Locked<Bool>, isOver: Locked<Bool>)
 }
 
 private final class Stepper: BatchDecider {
@@ -32,7 +32,8 @@ private final class Stepper: BatchDecider {
         case .ask(let sql): try transaction.forEach(sql) { _ in }
         case .askAnyway(let sql): try? transaction.forEach(sql) { _ in }
         case .enqueue(let sql): try transaction.enqueue(sql, [])
-        case .waits(let isOver):
+        case .waits(let isThere, let isOver):
+          isThere.withLock { $0 = true }
           // Five minutes at most: a test that failed before it said so must not hang.
           for _ in 0..<150_000 where !isOver.withLock({ $0 }) { usleep(2_000) }
         }
@@ -161,11 +162,12 @@ private final class Stepper: BatchDecider {
     // Warm, so that both are known to each other. On a busy machine what is to take less than 3 s may take more.
     try #require(await isSoonDone { try await frozen.submit([.add]) })
     try #require(await isSoonDone { try await other.submit([.add]) })
-    let isOver = Locked(false)
+    let (isThere, isOver) = (Locked(false), Locked(false))
+    async let silent = isDone(frozen, [.add, .waits(isThere: isThere, isOver: isOver)], from: isThere)
+    // Behind it, so that it runs before what is under way is waited for.
     defer { isOver.withLock { $0 = true } }
-    async let silent = isDone(frozen, [.add, .waits(isOver)])
-    // Until the other one found out.
-    try #require(await isSoonDone { try await isLocked(test) ? true : nil })
+    try #require(await isSoonDone { isThere.withLock { $0 } ? true : nil })
+    // It holds the row's lock, until the other one found out.
     #expect(await isSoonDone { try await other.submit([.add]) })
     #expect(try await total(test) == 3)
     isOver.withLock { $0 = true }
@@ -174,22 +176,23 @@ private final class Stepper: BatchDecider {
     #expect(try await total(test) == 4)
   }
 
-  /// Whether one of many attempts gives something.
+  /// Whether one of many attempts gives something: for four minutes, since thousands of tests may run beside.
   private func isSoonDone<Value>(_ attempt: () async throws -> Value?) async -> Bool {
-    for _ in 0..<600 {
+    let deadline = ContinuousClock.now + .seconds(240)
+    while ContinuousClock.now < deadline {
       if (try? await attempt()) != nil { return true }
       try? await Task.sleep(for: .milliseconds(5))
     }
     return false
   }
 
-  private func isDone(_ lane: BatchLane<[Step], Int64>, _ steps: [Step]) async -> Bool {
-    (try? await lane.submit(steps)) != nil
-  }
-
-  private func isLocked(_ test: TestDatabase) async throws -> Bool {
-    try await test.database.write {
-      try $0.first("select n from totals for update skip locked") { _ in true } == nil
-    }
+  /// Whether the steps are done, of which one says that it is there; they are begun anew as long as it is not.
+  private func isDone(
+    _ lane: BatchLane<[Step], Int64>, _ steps: [Step], from isThere: Locked<Bool>
+  ) async -> Bool {
+    repeat {
+      if (try? await lane.submit(steps)) != nil { return true }
+    } while !isThere.withLock { $0 }
+    return false
   }
 }

@@ -7,7 +7,8 @@
 enum Silence {
   /// Has a new connection found by the others.
   static func announce(_ connection: PostgresConnection) throws(DatabaseError) {
-    try connection.script("select pg_advisory_lock_shared(\(AdvisoryLock.silence))")
+    try connection.script(
+      "select pg_advisory_lock_shared(\(AdvisoryLock.silence), hashtext(current_schema()))")
   }
 
   /// Ends lanes that hold locks and say nothing.
@@ -17,10 +18,7 @@ enum Silence {
       _ = try connection.exchange([
         Query(
           sql,
-          [
-            .integer(AdvisoryLock.silence >> 32), .integer(AdvisoryLock.silence & 0xffff_ffff),
-            .integer(Int64(settings.statementTimeout)),
-          ])
+          [.integer(AdvisoryLock.silence), .integer(Int64(settings.statementTimeout))])
       ])
       try connection.commit()
     } catch {
@@ -28,13 +26,15 @@ enum Silence {
     }
   }
 
-  /// Only of this role, whose sessions alone it may see and end.
+  /// Only of this schema's nodes, which may be slower elsewhere, and of this role, whose sessions alone it may see and
+  /// end. A lock with two numbers has the second in `objid`, as an unsigned one.
   private static let sql = """
     select pg_terminate_backend(a.pid) from pg_locks l join pg_stat_activity a on a.pid = l.pid
-    where l.locktype = 'advisory' and l.classid = $1::bigint::oid and l.objid = $2::bigint::oid and l.objsubid = 1
+    where l.locktype = 'advisory' and l.classid = $1::bigint::oid
+      and l.objid = (hashtext(current_schema())::bigint & 4294967295)::oid and l.objsubid = 2
       and l.database = (select oid from pg_database where datname = current_database())
       and a.pid <> pg_backend_pid() and a.usename = current_user
       and a.state = 'active' and a.wait_event = 'ClientRead' and a.xact_start is not null
-      and a.query_start < clock_timestamp() - $3::bigint * interval '1 millisecond'
+      and a.query_start < clock_timestamp() - $2::bigint * interval '1 millisecond'
     """
 }
