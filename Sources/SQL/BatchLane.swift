@@ -1,10 +1,7 @@
 import System
 
-/// Decides jobs of one kind a whole batch at a time: load each row once, decide job after job, write each changed
-/// row once. It is the writer's, in the hands of one thread at a time, and may keep rows between batches.
-///
-/// On PostgreSQL other nodes decide at the same time: a decider locks the rows that it reads (`for update`), in one
-/// order, and keeps none that can change, unless as a guess which the rows correct.
+/// Decides jobs of one kind a whole batch at a time on SQLite: load each row once, decide job after job, write each
+/// changed row once. It is the writer's, in the hands of one thread at a time, and may keep rows between batches.
 package protocol BatchDecider: AnyObject {
   associatedtype Job: Sendable
   associatedtype Answer: Sendable
@@ -14,28 +11,37 @@ package protocol BatchDecider: AnyObject {
   ///
   /// - Parameter othersWrote: rows kept from an earlier batch may be stale, because another job, another
   ///   process or a rollback has changed them since. Also true for the first batch.
-  func decide(_ jobs: [Job], in transaction: Transaction, othersWrote: Bool) throws -> [Answer]
+  func decide(_ jobs: [Job], in transaction: SQLiteTransaction, othersWrote: Bool) throws -> [Answer]
+}
+
+/// The same on PostgreSQL, where other nodes decide at the same time: it locks the rows that it reads (`for update`), in
+/// one order, and keeps none that can change, unless as a guess which the rows correct. It is its connection's.
+package protocol SharedBatchDecider: AnyObject {
+  associatedtype Job: Sendable
+  associatedtype Answer: Sendable
+
+  /// As ``BatchDecider/decide(_:in:othersWrote:)``. After `DatabaseError.conflict` the same jobs come again.
+  func decide(_ jobs: [Job], in transaction: Transaction) async throws -> [Answer]
 
   /// Whether the batch that was decided last is in the database, after the answer to its commit was lost on the
   /// network; nil when that cannot be told.
-  func wasCommitted(_ jobs: [Job], _ answers: [Answer], in transaction: Transaction) throws -> Bool?
+  func wasCommitted(_ jobs: [Job], _ answers: [Answer], in transaction: Transaction) async throws -> Bool?
 }
 
-extension BatchDecider {
+extension SharedBatchDecider {
   package func wasCommitted(
     _ jobs: [Job], _ answers: [Answer], in transaction: Transaction
-  ) throws -> Bool? { nil }
+  ) async throws -> Bool? { nil }
 }
 
 /// The way to a batch decider from any task.
 package struct BatchLane<Job: Sendable, Answer: Sendable>: Sendable {
   private let queue: any JobQueue
-  private let lane: any SubmissionLane<Job, Answer>
+  private let lane: any Lane
 
-  init<Decider: BatchDecider>(_ queue: any JobQueue, _ make: @escaping @Sendable () -> Decider)
-  where Decider.Job == Job, Decider.Answer == Answer {
+  init(_ queue: any JobQueue, _ lane: any Lane) {
     self.queue = queue
-    lane = DeciderLane(make)
+    self.lane = lane
   }
 
   /// Waits until the job is decided and its batch is durable.
@@ -44,18 +50,13 @@ package struct BatchLane<Job: Sendable, Answer: Sendable>: Sendable {
   ///   little else to do may then decide and commit it in person.
   package func submit(_ job: Job, isBrief: Bool = false) async throws -> Answer {
     try await unsafe withUnsafeThrowingContinuation { continuation in
-      let submission = unsafe Submission(job, isBrief: isBrief, on: lane, continuation)
+      let submission = unsafe Submission<Job, Answer>(job, isBrief: isBrief, on: lane, continuation)
       if !queue.post(submission) { submission.fail(DatabaseError.closed) }
     }
   }
 }
 
-protocol SubmissionLane<Submitted, Answer>: Lane {
-  associatedtype Submitted: Sendable
-  associatedtype Answer: Sendable
-}
-
-/// A job on a lane. Between `init` and `finish` only the writer touches it.
+/// A job on a lane. Between `init` and `finish` only whoever decides touches it.
 @safe final class Submission<Submitted: Sendable, Answer: Sendable>: Job, @unchecked Sendable {
   let job: Submitted
   var answer: Answer?
@@ -90,11 +91,23 @@ protocol SubmissionLane<Submitted, Answer>: Lane {
   }
 }
 
-/// The decider is made and used on the writer's thread only.
-@safe private final class DeciderLane<Decider: BatchDecider>: SubmissionLane, @unchecked Sendable {
-  typealias Submitted = Decider.Job
-  typealias Answer = Decider.Answer
+extension Submission {
+  /// Only `BatchLane.submit` makes jobs that name a lane, and of its type; a checked cast of each job would cost as
+  /// much as deciding it.
+  static func of(_ job: any SQL.Job) -> Submission<Submitted, Answer> {
+    unsafe unsafeDowncast(job, to: Submission<Submitted, Answer>.self)
+  }
 
+  static func note(_ answers: [Answer], of jobs: [any SQL.Job]) throws(DatabaseError) {
+    guard answers.count == jobs.count else {
+      throw .miscounted(jobs: jobs.count, answers: answers.count)
+    }
+    for (job, answer) in zip(jobs, answers) { of(job).answer = answer }
+  }
+}
+
+/// A decider on SQLite, made and used by whoever is the writer.
+@safe final class LocalDecider<Decider: BatchDecider>: LocalLane, @unchecked Sendable {
   private let make: @Sendable () -> Decider
   private var decider: Decider?
   var stamp: UInt64 = 0
@@ -103,27 +116,37 @@ protocol SubmissionLane<Submitted, Answer>: Lane {
     self.make = make
   }
 
-  func decide(_ jobs: [any Job], in transaction: Transaction, othersWrote: Bool) throws {
+  func decide(_ jobs: [any Job], in transaction: SQLiteTransaction, othersWrote: Bool) throws {
     let decider = self.decider ?? make()
     self.decider = decider
     let answers = try decider.decide(
-      jobs.map { Self.submission($0).job }, in: transaction, othersWrote: othersWrote)
-    guard answers.count == jobs.count else {
-      throw DatabaseError.miscounted(jobs: jobs.count, answers: answers.count)
-    }
-    for (job, answer) in zip(jobs, answers) { Self.submission(job).answer = answer }
+      jobs.map { Submission<Decider.Job, Decider.Answer>.of($0).job }, in: transaction,
+      othersWrote: othersWrote)
+    try Submission<Decider.Job, Decider.Answer>.note(answers, of: jobs)
+  }
+}
+
+/// A decider among nodes, made and used by its connection.
+@safe final class SharedDecider<Decider: SharedBatchDecider>: SharedLane, @unchecked Sendable {
+  private let make: @Sendable () -> Decider
+  private var decider: Decider?
+
+  init(_ make: @escaping @Sendable () -> Decider) {
+    self.make = make
   }
 
-  func wasCommitted(_ jobs: [any Job], in transaction: Transaction) throws -> Bool? {
-    let submissions = jobs.map { Self.submission($0) }
+  func decide(_ jobs: [any Job], in transaction: Transaction) async throws {
+    let decider = self.decider ?? make()
+    self.decider = decider
+    let answers = try await decider.decide(
+      jobs.map { Submission<Decider.Job, Decider.Answer>.of($0).job }, in: transaction)
+    try Submission<Decider.Job, Decider.Answer>.note(answers, of: jobs)
+  }
+
+  func wasCommitted(_ jobs: [any Job], in transaction: Transaction) async throws -> Bool? {
+    let submissions = jobs.map { Submission<Decider.Job, Decider.Answer>.of($0) }
     let answers = submissions.compactMap(\.answer)
     guard let decider, answers.count == jobs.count else { return nil }
-    return try decider.wasCommitted(submissions.map(\.job), answers, in: transaction)
-  }
-
-  /// Only `BatchLane.submit` makes jobs that name a lane, and of this type; a checked cast of each job would cost
-  /// as much as deciding it.
-  private static func submission(_ job: any SQL.Job) -> Submission<Submitted, Answer> {
-    unsafe unsafeDowncast(job, to: Submission<Submitted, Answer>.self)
+    return try await decider.wasCommitted(submissions.map(\.job), answers, in: transaction)
   }
 }

@@ -1,7 +1,8 @@
 /// A database: on SQLite one writer with group commit and readers beside it, on PostgreSQL a pool of connections.
 ///
-/// A closure given to it runs on a database thread and may run more than once; it must not wait for anything nor
-/// have effects outside. Checks come before writes: a job that throws before it wrote costs its batch nothing.
+/// A closure given to it may run more than once, on SQLite on a database thread; it must wait for nothing but the
+/// database, nor have effects outside. Checks come before writes: a job that throws before it wrote costs its batch
+/// nothing.
 package final class Database: Sendable {
   private enum Engine: Sendable {
     case sqlite(writes: WriterQueue, reads: Mailbox<any Job>?)
@@ -62,25 +63,26 @@ package final class Database: Sendable {
 
   /// Runs the closure in a transaction that it shares with others; returns when that is durable.
   package func write<Value: Sendable>(
-    _ body: @escaping @Sendable (Transaction) throws -> Value
+    _ body: @escaping @Sendable (Transaction) async throws -> Value
   ) async throws -> Value {
     try await submit(body, isReading: false)
   }
 
   /// Runs the closure in a snapshot of what is committed.
   package func read<Value: Sendable>(
-    _ body: @escaping @Sendable (Transaction) throws -> Value
+    _ body: @escaping @Sendable (Transaction) async throws -> Value
   ) async throws -> Value {
     try await submit(body, isReading: true)
   }
 
-  /// A lane of its own for jobs of one kind; `make` is called by the writer.
-  package func lane<Decider: BatchDecider>(
-    _ make: @escaping @Sendable () -> Decider
-  ) -> BatchLane<Decider.Job, Decider.Answer> {
+  /// A lane of its own for jobs of one kind, decided by one on SQLite and by the other among PostgreSQL's nodes. What
+  /// makes it is called where it works.
+  package func lane<Local: BatchDecider, Shared: SharedBatchDecider>(
+    _ local: @escaping @Sendable () -> Local, among shared: @escaping @Sendable () -> Shared
+  ) -> BatchLane<Local.Job, Local.Answer> where Shared.Job == Local.Job, Shared.Answer == Local.Answer {
     switch engine {
-    case .sqlite(let writes, _): BatchLane(writes, make)
-    case .postgreSQL(let pool): BatchLane(pool.lane(), make)
+    case .sqlite(let writes, _): BatchLane(writes, LocalDecider(local))
+    case .postgreSQL(let pool): BatchLane(pool.lane(), SharedDecider(shared))
     }
   }
 
@@ -90,7 +92,7 @@ package final class Database: Sendable {
   }
 
   private func submit<Value: Sendable>(
-    _ body: @escaping @Sendable (Transaction) throws -> Value, isReading: Bool
+    _ body: @escaping @Sendable (Transaction) async throws -> Value, isReading: Bool
   ) async throws -> Value {
     try await unsafe withUnsafeThrowingContinuation { continuation in
       let job = unsafe ClosureJob(continuation, body)

@@ -8,6 +8,6 @@ extension Database {
       case .postgreSQL:
         "select not pg_is_in_recovery() and current_setting('default_transaction_read_only') = 'off'"
       }
-    return (try? await read { try $0.first(sql) { $0.bool(0) } ?? false }) ?? false
+    return (try? await read { try await $0.first(sql) { $0.bool(0) } ?? false }) ?? false
   }
 }

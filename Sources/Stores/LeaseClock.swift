@@ -13,9 +13,9 @@ package enum LeaseClock: Sendable {
   /// Now, milliseconds since 1970. On PostgreSQL one round trip.
   ///
   /// - Parameter now: the caller's.
-  func time(_ transaction: Transaction, now: Int64) throws -> Int64 {
+  func time(_ transaction: Transaction, now: Int64) async throws -> Int64 {
     guard isServers(transaction.dialect) else { return now }
-    return try transaction.first("select \(Self.serverTime)") { $0.int64(0) } ?? now
+    return try await transaction.first("select \(Self.serverTime)") { $0.int64(0) } ?? now
   }
 
   func isServers(_ dialect: Dialect) -> Bool { self == .database && dialect == .postgreSQL }

@@ -42,7 +42,7 @@ struct AccountKillTests {
     let database = try Database(.readOnlyFile(server.folder.path("data") + "/bramley.sqlite"))
     defer { database.close() }
     let counts = try await database.read {
-      try $0.rows(
+      try await $0.rows(
         """
         select count(*), sum(is_anonymous),
           (select count(*) from identities), (select count(distinct user_id) from identities),
@@ -98,7 +98,7 @@ struct NodeAccountKillTests {
     print("kill -9 of a node amid sign-ins: \(people.count) people")
     let database = try Database(.postgreSQL(PostgresSettings(url: postgres.url)))
     let counts = try await database.read {
-      try $0.rows(
+      try await $0.rows(
         "select (select count(*) from identities), (select count(distinct user_id) from identities)"
       ) { [$0.int(0), $0.int(1)] }
     }

@@ -33,7 +33,7 @@ struct BackupTests {
     for copy in copies {
       let database = try Database(.readOnlyFile(copy))
       let row = try await database.read { transaction in
-        try transaction.first(
+        try await transaction.first(
           """
           select (select coalesce(sum(used), 0) from lines l join rules r on r.id = l.rule where r.name = 'daily'),
             (select count(*) from usage) + (select count(*) from reservations)

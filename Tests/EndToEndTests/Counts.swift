@@ -20,7 +20,7 @@ struct Counts: Equatable {
 
   init(_ database: Database) async throws {
     let row = try await database.read { transaction in
-      try transaction.first(
+      try await transaction.first(
         """
         select (select coalesce(sum(used), 0) from lines l join rules r on r.id = l.rule where r.name = 'daily'),
           (select count(*) from usage), (select count(*) from reservations)

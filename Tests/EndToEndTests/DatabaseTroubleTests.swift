@@ -114,7 +114,7 @@ struct DatabaseTroubleTests {
     let refused = await traffic.refused
     #expect(counts.admitted >= done.count && counts.admitted <= done.count + refused.count)
     let sums = try await database.read { transaction in
-      try transaction.first(
+      try await transaction.first(
         """
         select coalesce(sum(held), 0), (select coalesce(sum(cost), 0) from usage),
           (select coalesce(sum(used), 0) from lines m join rules s on s.id = m.rule where s.name = 'total-budget')

@@ -61,7 +61,7 @@ struct DeletionKillTests {
     let database = try Database(.readOnlyFile(server.folder.path("data") + "/bramley.sqlite"))
     defer { database.close() }
     let counts = try await database.read {
-      try $0.rows(
+      try await $0.rows(
         """
         select (select count(*) from users where deleting_since is not null),
           (select count(*) from deletions where state <> 3), (select count(*) from deletion_tokens),

@@ -44,7 +44,7 @@ struct EventKillTests {
       // What the dead process had claimed is due when its lease is over: now, so that nobody waits for a minute.
       let database = try Database(.file(file))
       _ = try await database.write {
-        try $0.execute("update outgoing_events set next_try = 0 where state = 0")
+        try await $0.execute("update outgoing_events set next_try = 0 where state = 0")
       }
       database.close()
       server = try await DevelopmentServer(more: more, after: server)
@@ -59,7 +59,7 @@ struct EventKillTests {
     }
     #expect(left == 0)
     let stored = try await database.read {
-      try $0.rows("select webhook_id, type, user_id from outgoing_events") {
+      try await $0.rows("select webhook_id, type, user_id from outgoing_events") {
         Stored(id: $0.string(0), type: $0.string(1), user: $0.string(2))
       }
     }
@@ -86,7 +86,7 @@ struct EventKillTests {
       ("user.created", "user_signedup"), ("user.signed_in", "login"), ("user.linked", "identity_linked"),
     ] {
       let changed = try await database.read {
-        try $0.rows(
+        try await $0.rows(
           "select lower(hex(user_id)) from audit_log where action = $1 and result = 'done'", [.text(action)]
         ) { $0.string(0) }
       }
@@ -98,7 +98,7 @@ struct EventKillTests {
 
   private static func left(_ database: Database) async throws -> Int64 {
     try await database.read {
-      try $0.first("select count(*) from outgoing_events where state <> 1") { $0.int64(0) } ?? -1
+      try await $0.first("select count(*) from outgoing_events where state <> 1") { $0.int64(0) } ?? -1
     }
   }
 }

@@ -87,7 +87,7 @@ struct FullDiskTests {
     #expect(try await server.stop() == 0)
     let database = try Database(.readOnlyFile(disk.path + "/bramley.sqlite"))
     let counted = try await database.read { transaction in
-      try transaction.first(
+      try await transaction.first(
         "select sum(used) from lines l join rules r on r.id = l.rule where r.name = 'daily'"
       ) { $0.int(0) }
     }

@@ -63,7 +63,7 @@ import Testing
       ),
     ]
     try await database.write { transaction in
-      for (sql, values) in rows { try transaction.execute(sql, values) }
+      for (sql, values) in rows { try await transaction.execute(sql, values) }
     }
   }
 
@@ -120,12 +120,12 @@ import Testing
         challengeExpiry: StoreFixture.epoch + 300)
       #expect(registered == .created)
       try await database.write { transaction in
-        try transaction.execute(
+        try await transaction.execute(
           """
           insert into users (id, is_anonymous, app_metadata, user_metadata, created_at, updated_at, banned_until)
           values ($1, 1, '{}', '{}', $2, $2, $3)
           """, [.uuid(user.octets), .integer(time), SQLValue(until)])
-        try transaction.execute(
+        try await transaction.execute(
           """
           update device_states set user_id = $2
           where device = (select id from device_keys where key_id = $1)

@@ -103,7 +103,7 @@ final class StoreFixture: Sendable {
   /// What is left of the ledger's rows: (used, held) summed over a rule.
   func sums(_ rule: String) async throws -> (used: Int64, held: Int64) {
     try await database.read { transaction in
-      try transaction.first(
+      try await transaction.first(
         """
         select coalesce(sum(used), 0), coalesce(sum(held), 0) from lines l join rules r on r.id = l.rule
         where r.name = $1
@@ -113,7 +113,7 @@ final class StoreFixture: Sendable {
   }
 
   func openReservations() async throws -> Int64? {
-    try await database.read { try $0.first("select count(*) from reservations") { $0.int64(0) } }
+    try await database.read { try await $0.first("select count(*) from reservations") { $0.int64(0) } }
   }
 }
 

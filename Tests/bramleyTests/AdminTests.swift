@@ -31,7 +31,7 @@ struct AdminTests {
         (1_791_504_000_000, "claude-haiku-4-5", 1_500_000_000), (1_791_504_000_001, "claude-haiku-4-5", 1),
         (1_791_590_399_999, "=cmd()", 0), (1_791_590_400_000, "claude-opus", 2_000_000_000_000),
       ] as [(Int64, String, Int64)] {
-        try transaction.execute(
+        try await transaction.execute(
           """
           insert into usage (route, provider, model, status, input_tokens, cache_read_tokens,
             cache_write_5m_tokens, cache_write_1h_tokens, output_tokens, cost, estimated, started_at, duration)

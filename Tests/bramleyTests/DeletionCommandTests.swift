@@ -34,7 +34,7 @@ struct DeletionCommandTests {
       _ = try await SQLUserStore(database).create(
         User(id: user, isAnonymous: false, createdAt: 1, updatedAt: 1), by: .command)
       _ = try await database.write {
-        try $0.execute(
+        try await $0.execute(
           """
           insert into identities (id, user_id, provider, team_id, subject, status, consent_at, data, created_at,
             updated_at, last_sign_in_at) values ($1, $1, 'apple', 'TEAM000001', 's', 0, 1, '{}', 1, 1, 1)
@@ -92,8 +92,8 @@ struct DeletionCommandTests {
       _ = try await SQLUserStore(database).create(
         User(id: user, isAnonymous: false, createdAt: 1, updatedAt: 1), by: .command)
       _ = try await database.write {
-        try $0.script("create table orders (owner blob references users (id))")
-        try $0.execute("insert into orders values ($1)", [.uuid(user.octets)])
+        try await $0.script("create table orders (owner blob references users (id))")
+        try await $0.execute("insert into orders values ($1)", [.uuid(user.octets)])
       }
     }
     let run = await bramley("admin", "users", "delete", user.description)

@@ -18,7 +18,7 @@ struct OlderBackupTests {
     let copy = directory.path + "/copy"
     let database = try Database(.plainFile(copy))
     _ = try await Migrator(Array(Schema.migrations.prefix(version))).migrate(database, now: 1)
-    try await database.write { try $0.script("insert into challenge_secrets (secret) values (x'01')") }
+    try await database.write { try await $0.script("insert into challenge_secrets (secret) values (x'01')") }
     database.close()
     let restored = await CommandRun(["restore", copy] + data)
     #expect(restored.code == .success, "\(restored.errors)")
@@ -28,6 +28,7 @@ struct OlderBackupTests {
     defer { opened.close() }
     #expect(try await Migrator(Schema.migrations).pending(opened).isEmpty)
     #expect(
-      try await opened.read { try $0.first("select count(*) from challenge_secrets") { $0.int64(0) } } == 0)
+      try await opened.read { try await $0.first("select count(*) from challenge_secrets") { $0.int64(0) } }
+        == 0)
   }
 }

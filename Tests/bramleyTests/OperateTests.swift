@@ -22,7 +22,7 @@ struct OperateTests {
 
   private func query(_ sql: String, in file: String? = nil) async throws -> Int64? {
     let database = try Database(.readOnlyFile(file ?? self.file))
-    let value = try await database.read { try $0.first(sql) { $0.int64(0) } }
+    let value = try await database.read { try await $0.first(sql) { $0.int64(0) } }
     database.close()
     try await free(file ?? self.file)
     return value
@@ -30,7 +30,7 @@ struct OperateTests {
 
   private func change(_ sql: String) async throws {
     let database = try Database(.file(file))
-    try await database.write { try $0.script(sql) }
+    try await database.write { try await $0.script(sql) }
     database.close()
     try await free(file)
   }
@@ -140,7 +140,7 @@ struct OperateTests {
     #expect(await bramley("backup", copy).code == .success)
     // What a killed server leaves: a file, and a log with commits that are not in it.
     let database = try Database(.file(file), tuning: DatabaseTuning(checkpointPages: 0))
-    try await database.write { try $0.script("delete from debug_tokens") }
+    try await database.write { try await $0.script("delete from debug_tokens") }
     let leftFile = try Files.read(file, upTo: 1 << 24)
     let leftLog = try Files.read(file + "-wal", upTo: 1 << 24)
     database.close()
@@ -167,7 +167,7 @@ struct OperateTests {
       withExtendedLifetime(claim) {}
     }
     let other = try Database(.file(file))
-    _ = try await other.read { try $0.first("select count(*) from debug_tokens") { $0.int64(0) } }
+    _ = try await other.read { try await $0.first("select count(*) from debug_tokens") { $0.int64(0) } }
     let run = await bramley("restore", copy, "--force")
     #expect(run.errors.contains("another program has"), "\(run.errors)")
     other.close()
@@ -184,7 +184,7 @@ struct OperateTests {
     for index in 4_096..<min(12_288, torn.count) { torn[index] = 0xa5 }
     let foreign = directory.path + "/foreign"
     let empty = try Database(.file(foreign))
-    try await empty.write { try $0.script("create table other (n integer)") }
+    try await empty.write { try await $0.script("create table other (n integer)") }
     empty.close()
     let files = [
       try directory.write(torn, "torn"), try directory.write(Array(bytes.prefix(bytes.count / 2)), "cut"),
@@ -228,8 +228,8 @@ struct OperateTests {
           number += 1
           let row = number
           try await writer.write { transaction in
-            try transaction.execute("insert into pairs values ($1, 0)", [.integer(row)])
-            try transaction.execute("update pairs set b = $1 where a = $1", [.integer(row)])
+            try await transaction.execute("insert into pairs values ($1, 0)", [.integer(row)])
+            try await transaction.execute("update pairs set b = $1 where a = $1", [.integer(row)])
           }
         }
         return true

@@ -12,32 +12,40 @@ protocol Job: AnyObject, Sendable {
   /// Whether it takes microseconds beside its commit, and somebody waits for it: a loop may do it in person.
   var isBrief: Bool { get }
   /// Does the work and keeps the result. It may run again after a rollback.
-  func run(in transaction: Transaction) throws
+  func run(in transaction: Transaction) async throws
   func finish()
   func fail(_ error: any Error)
 }
 
-/// Jobs of one kind that are decided together, by the writer.
-protocol Lane: AnyObject, Sendable {
+/// Jobs of one kind that are decided together.
+protocol Lane: AnyObject, Sendable {}
+
+/// A lane on SQLite, the writer's.
+protocol LocalLane: Lane {
   /// - Parameter othersWrote: whether rows may have changed since this lane's last batch by other hands.
-  func decide(_ jobs: [any Job], in transaction: Transaction, othersWrote: Bool) throws
-  /// Whether the batch that was decided last is in the database, after its commit's answer was lost; nil when
-  /// that cannot be told.
-  func wasCommitted(_ jobs: [any Job], in transaction: Transaction) throws -> Bool?
-  /// The writer's stamp after the lane's last batch. The writer's.
+  func decide(_ jobs: [any Job], in transaction: SQLiteTransaction, othersWrote: Bool) throws
+  /// The writer's stamp after the lane's last batch.
   var stamp: UInt64 { get set }
 }
 
-/// A closure that waits. Between `init` and `finish` only the thread that runs it touches it.
+/// A lane on PostgreSQL, its connection's.
+protocol SharedLane: Lane {
+  func decide(_ jobs: [any Job], in transaction: Transaction) async throws
+  /// Whether the batch that was decided last is in the database, after its commit's answer was lost; nil when
+  /// that cannot be told.
+  func wasCommitted(_ jobs: [any Job], in transaction: Transaction) async throws -> Bool?
+}
+
+/// A closure that waits. Between `init` and `finish` only whoever runs it touches it.
 @safe final class ClosureJob<Value: Sendable>: Job, @unchecked Sendable {
-  private let body: @Sendable (Transaction) throws -> Value
+  private let body: @Sendable (Transaction) async throws -> Value
   private let continuation: UnsafeContinuation<Value, any Error>
   private var value: Value?
   let loop = EventLoop.current
 
   init(
     _ continuation: UnsafeContinuation<Value, any Error>,
-    _ body: @escaping @Sendable (Transaction) throws -> Value
+    _ body: @escaping @Sendable (Transaction) async throws -> Value
   ) {
     self.body = body
     unsafe self.continuation = continuation
@@ -47,8 +55,8 @@ protocol Lane: AnyObject, Sendable {
   var laneID: ObjectIdentifier? { nil }
   var isBrief: Bool { false }
 
-  func run(in transaction: Transaction) throws {
-    value = try body(transaction)
+  func run(in transaction: Transaction) async throws {
+    value = try await body(transaction)
   }
 
   func finish() {

@@ -1,3 +1,5 @@
+import System
+
 /// Jobs on their way to a thread. Any thread posts; the threads of one owner take.
 ///
 /// A waiting taker is woken at once by callers outside an event loop; callers on one leave it asleep until the

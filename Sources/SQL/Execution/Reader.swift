@@ -1,6 +1,7 @@
 /// A connection that reads beside the writer, on a thread of its own, each job in a snapshot.
 final class Reader {
   private let connection: Connection
+  private let inPlace = InPlace()
   private let mailbox: Mailbox<any Job>
 
   init(_ connection: Connection, _ mailbox: Mailbox<any Job>) {
@@ -14,7 +15,7 @@ final class Reader {
       for job in jobs {
         do {
           try connection.begin(immediate: false)
-          try job.run(in: Transaction(connection))
+          try inPlace.run(job, on: connection)
           try connection.commit()
           job.finish()
         } catch {

@@ -7,6 +7,7 @@ import System
 /// batch's transaction with it, and the others run again, each in its own. So no job pays for a savepoint.
 final class Writer {
   private let connection: Connection
+  private let inPlace = InPlace()
   private let checkpointPages: Int
   /// Changes whenever rows may have changed by other hands than a given lane's.
   private var stamp: UInt64 = 1
@@ -71,7 +72,7 @@ final class Writer {
       let before = connection.wrote
       connection.wrote = false
       do {
-        try job.run(in: Transaction(connection))
+        try inPlace.run(job, on: connection)
         if connection.wrote { stamp += 1 }
         connection.wrote = connection.wrote || before
         done.append(job)
@@ -111,7 +112,7 @@ final class Writer {
         if let lane = job.lane {
           try decide([job], by: lane)
         } else {
-          try job.run(in: Transaction(connection))
+          try inPlace.run(job, on: connection)
           stamp += 1
         }
       } catch {
@@ -124,8 +125,10 @@ final class Writer {
   }
 
   private func decide(_ jobs: [any Job], by lane: any Lane) throws {
+    // A database's lanes are made by its engine.
+    guard let lane = lane as? any LocalLane else { throw DatabaseError.closed }
     let othersWrote = lane.stamp != stamp
-    try lane.decide(jobs, in: Transaction(connection), othersWrote: othersWrote)
+    try lane.decide(jobs, in: SQLiteTransaction(connection), othersWrote: othersWrote)
     stamp += 1
     lane.stamp = stamp
   }

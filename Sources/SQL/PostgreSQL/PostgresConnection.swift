@@ -107,7 +107,7 @@ import System
   // MARK: Statements
 
   /// Sends the queries together; an answer for each.
-  func exchange(_ queries: [Query]) throws(DatabaseError) -> [PostgresResult] {
+  func exchange(_ queries: [Query]) async throws(DatabaseError) -> [PostgresResult] {
     let before = pending.count
     let (results, error) = flight(pending + queries, isSynced: syncs == .everyFlight)
     pending = []
@@ -122,7 +122,7 @@ import System
   }
 
   /// Runs statements that are parted by semicolons.
-  func script(_ sql: String) throws(DatabaseError) {
+  func script(_ sql: String) async throws(DatabaseError) {
     if !pending.isEmpty || isUnsynced {
       let (_, error) = flight(pending, isSynced: true)
       pending = []

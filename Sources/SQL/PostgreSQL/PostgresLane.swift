@@ -18,18 +18,18 @@ final class PostgresLane {
   }
 
   /// Until the mailbox is closed and empty.
-  func run() {
-    while let jobs = mailbox.take(max(settings.batchLimit, 1)) { commit(jobs) }
+  func run() async {
+    while let jobs = mailbox.take(max(settings.batchLimit, 1)) { await commit(jobs) }
   }
 
-  private func commit(_ jobs: [any Job]) {
-    guard let lane = jobs.first?.lane else { return }
+  func commit(_ jobs: [any Job]) async {
+    guard let lane = jobs.first?.lane as? any SharedLane else { return }
     var attempt = 0
     while true {
       attempt += 1
       let isFresh = connection == nil
       do {
-        try transact { try lane.decide(jobs, in: $0, othersWrote: true) }
+        try await transact { try await lane.decide(jobs, in: $0) }
         Answers.finish(jobs)
         return
       } catch {
@@ -39,7 +39,7 @@ final class PostgresLane {
         case .unavailable? where connection == nil && !isFresh && attempt == 1:
           break
         case .outcomeUnknown?:
-          switch wasCommitted(jobs, lane) {
+          switch await wasCommitted(jobs, lane) {
           case true?:
             Answers.finish(jobs)
             return
@@ -56,7 +56,7 @@ final class PostgresLane {
             jobs.first?.fail(error)
             return
           }
-          for job in jobs { commit([job]) }
+          for job in jobs { await commit([job]) }
           return
         }
       }
@@ -64,12 +64,12 @@ final class PostgresLane {
   }
 
   /// Asks the database, when the answer to a commit was lost; nil when that cannot be known.
-  private func wasCommitted(_ jobs: [any Job], _ lane: any Lane) -> Bool? {
+  func wasCommitted(_ jobs: [any Job], _ lane: any SharedLane) async -> Bool? {
     for round in 0..<20 {
       if round > 0 { usleep(100_000) }
       var found: Bool?
       do {
-        try transact { found = try lane.wasCommitted(jobs, in: $0) }
+        try await transact { found = try await lane.wasCommitted(jobs, in: $0) }
         return found
       } catch {
         continue
@@ -78,15 +78,15 @@ final class PostgresLane {
     return nil
   }
 
-  private func transact(_ body: (Transaction) throws -> Void) throws {
+  func transact(_ body: (Transaction) async throws -> Void) async throws {
     let open = try connection ?? reach.connect(settings)
     var isAnnounced = connection != nil
     connection = open
     do {
-      if !isAnnounced { try Silence.announce(open) }
+      if !isAnnounced { try await Silence.announce(open) }
       isAnnounced = true
       open.begin("isolation level read committed", syncs: .commit)
-      try body(Transaction(open))
+      try await body(Transaction(open))
       try open.commit()
     } catch {
       open.rollback()
@@ -94,7 +94,7 @@ final class PostgresLane {
         connection = nil
         reach.lost()
       } else if error as? DatabaseError == .timedOut {
-        Silence.end(settings, on: open)
+        await Silence.end(settings, on: open)
       }
       throw error
     }

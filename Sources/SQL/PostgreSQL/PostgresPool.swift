@@ -15,7 +15,7 @@ final class PostgresPool: Sendable {
     self.settings = settings
     for _ in 0..<max(settings.connections, 1) {
       Worker.start("sql-postgres") { [settings, reach, orders] in
-        PostgresWorker(settings, reach, orders).run()
+        InlineExecutor().run { await PostgresWorker(settings, reach, orders).run() }
       }
     }
   }
@@ -39,7 +39,9 @@ final class PostgresPool: Sendable {
   func lane() -> Mailbox<any Job> {
     let mailbox = Mailbox<any Job>()
     lanes.withLock { $0.append(mailbox) }
-    Worker.start("sql-lane") { [settings, reach] in PostgresLane(settings, reach, mailbox).run() }
+    Worker.start("sql-lane") { [settings, reach] in
+      InlineExecutor().run { await PostgresLane(settings, reach, mailbox).run() }
+    }
     return mailbox
   }
 }

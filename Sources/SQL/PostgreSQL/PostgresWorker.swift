@@ -24,13 +24,13 @@ final class PostgresWorker {
   }
 
   /// Until the mailbox is closed and empty.
-  func run() {
+  func run() async {
     while let orders = mailbox.take(1) {
-      for order in orders { serve(order) }
+      for order in orders { await serve(order) }
     }
   }
 
-  private func serve(_ order: PostgresOrder) {
+  private func serve(_ order: PostgresOrder) async {
     guard order.deadline > MonotonicTime.now.nanoseconds else {
       order.job.fail(DatabaseError.unavailable("no connection was free in time"))
       return
@@ -42,7 +42,7 @@ final class PostgresWorker {
       do {
         let open = try connection ?? reach.connect(settings)
         connection = open
-        try transact(open, order)
+        try await transact(open, order)
         order.job.finish()
         return
       } catch {
@@ -61,17 +61,19 @@ final class PostgresWorker {
           continue
         default:
           order.job.fail(error)
-          if error as? DatabaseError == .timedOut, let open = connection { Silence.end(settings, on: open) }
+          if error as? DatabaseError == .timedOut, let open = connection {
+            await Silence.end(settings, on: open)
+          }
           return
         }
       }
     }
   }
 
-  private func transact(_ open: PostgresConnection, _ order: PostgresOrder) throws {
+  private func transact(_ open: PostgresConnection, _ order: PostgresOrder) async throws {
     // Serializable: a closure may look and then write, as if it were alone.
     open.begin(order.isReading ? "isolation level repeatable read read only" : "isolation level serializable")
-    try order.job.run(in: Transaction(open))
+    try await order.job.run(in: Transaction(open))
     try open.commit()
   }
 

@@ -6,16 +6,16 @@
 /// its session. What it was doing is rolled back, and decided anew when it comes to itself.
 enum Silence {
   /// Has a new connection found by the others.
-  static func announce(_ connection: PostgresConnection) throws(DatabaseError) {
-    try connection.script(
+  static func announce(_ connection: PostgresConnection) async throws(DatabaseError) {
+    try await connection.script(
       "select pg_advisory_lock_shared(\(AdvisoryLock.silence), hashtext(current_schema()))")
   }
 
   /// Ends lanes that hold locks and say nothing.
-  static func end(_ settings: PostgresSettings, on connection: PostgresConnection) {
+  static func end(_ settings: PostgresSettings, on connection: PostgresConnection) async {
     connection.begin("isolation level read committed")
     do throws(DatabaseError) {
-      _ = try connection.exchange([
+      _ = try await connection.exchange([
         Query(
           sql,
           [.integer(AdvisoryLock.silence), .integer(Int64(settings.statementTimeout))])

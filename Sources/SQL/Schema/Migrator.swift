@@ -33,18 +33,18 @@ package struct Migrator: Sendable {
   /// - Throws: `schemaTooNew` when a newer program wrote the schema, `schemaMismatch` when an applied version
   ///   has another name here; nothing is changed then.
   package func migrate(_ database: Database, now: Int64) async throws -> [Int] {
-    try await database.write { [migrations] transaction in
-      try Self.prepare(transaction)
-      let applied = try Self.applied(transaction)
+    try await database.write { transaction in
+      try await Self.prepare(transaction)
+      let applied = try await Self.applied(transaction)
       try Self.check(applied, migrations)
       let missing = migrations.filter { migration in !applied.contains { $0.version == migration.version } }
       guard !missing.isEmpty else { return [] }
-      try transaction.script(Self.tables)
+      try await transaction.script(Self.tables)
       for migration in missing {
-        try transaction.script(migration.sql)
+        try await transaction.script(migration.sql)
         let special = transaction.dialect == .postgreSQL ? migration.postgreSQL : migration.sqlite
-        if !special.isEmpty { try transaction.script(special) }
-        try transaction.execute(
+        if !special.isEmpty { try await transaction.script(special) }
+        try await transaction.execute(
           "insert into schema_versions (version, name, applied_at) values ($1, $2, $3)",
           [.integer(Int64(migration.version)), .text(migration.name), .integer(now)])
       }
@@ -56,39 +56,39 @@ package struct Migrator: Sendable {
   ///
   /// - Throws: as `migrate`.
   package func pending(_ database: Database) async throws -> [Int] {
-    try await database.read { [migrations] transaction in
-      let applied = try Self.applied(transaction)
+    try await database.read { transaction in
+      let applied = try await Self.applied(transaction)
       try Self.check(applied, migrations)
       return migrations.map(\.version).filter { version in !applied.contains { $0.version == version } }
     }
   }
 
-  private static func applied(_ transaction: Transaction) throws -> [(version: Int, name: String)] {
-    let known = try transaction.first(
+  private static func applied(_ transaction: Transaction) async throws -> [(version: Int, name: String)] {
+    let known = try await transaction.first(
       transaction.dialect == .sqlite
         ? "select 1 from sqlite_master where type = 'table' and name = 'schema_versions'"
         : "select 1 from pg_tables where schemaname = current_schema() and tablename = 'schema_versions'"
     ) { $0.int64(0) }
     guard known != nil else { return [] }
-    return try transaction.rows("select version, name from schema_versions order by version") {
+    return try await transaction.rows("select version, name from schema_versions order by version") {
       ($0.int(0), $0.string(1))
     }
   }
 
   /// Nodes that start at once wait for each other here; the later ones find the work done.
-  private static func prepare(_ transaction: Transaction) throws {
+  private static func prepare(_ transaction: Transaction) async throws {
     guard transaction.dialect == .postgreSQL else { return }
     // After the wait, what others did meanwhile is to be seen.
-    try transaction.execute("set transaction isolation level read committed")
-    try transaction.allowLongWork()
+    try await transaction.execute("set transaction isolation level read committed")
+    try await transaction.allowLongWork()
     let lock = SQLValue.integer(AdvisoryLock.migration)
     // One lock a schema: others in the same database are nobody's to wait for.
-    try transaction.execute(
+    try await transaction.execute(
       "select pg_advisory_xact_lock($1 # hashtextextended(current_setting('search_path'), 0))", [lock])
-    let schema = try transaction.first(
+    let schema = try await transaction.first(
       "select setting, setting = any (select quote_ident(nspname) from pg_namespace) from pg_settings where name = 'search_path'"
     ) { ($0.string(0), $0.bool(1)) }
-    if let schema, !schema.1 { try transaction.script("create schema \(schema.0)") }
+    if let schema, !schema.1 { try await transaction.script("create schema \(schema.0)") }
   }
 
   private static func check(

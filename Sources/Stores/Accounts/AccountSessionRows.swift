@@ -10,9 +10,9 @@ enum AccountSessionRows {
     """
 
   /// The session and its user in one look; locked, those who would change the session wait.
-  static func open(_ id: UUID, locked: Bool, _ transaction: Transaction) throws -> OpenSession? {
+  static func open(_ id: UUID, locked: Bool, _ transaction: Transaction) async throws -> OpenSession? {
     let found =
-      try locked && transaction.dialect == .postgreSQL
+      try await locked && transaction.dialect == .postgreSQL
       ? lockedParts(id, transaction)
       : transaction.first(
         """
@@ -21,16 +21,16 @@ enum AccountSessionRows {
         """, [SQLValue(id)]
       ) { (session: try read($0), user: try UserRows.read($0, from: 10)) }
     guard let found else { return nil }
-    return OpenSession(user: try UserRows.complete(found.user, transaction), session: found.session)
+    return OpenSession(user: try await UserRows.complete(found.user, transaction), session: found.session)
   }
 
   /// Two looks in one round trip: whoever waited for the session's lock would see its user as they were before the wait,
   /// though they are banned or being deleted since.
   private static func lockedParts(
     _ id: UUID, _ transaction: Transaction
-  ) throws -> (session: Session, user: User)? {
+  ) async throws -> (session: Session, user: User)? {
     var (session, user): (Session?, User?) = (nil, nil)
-    try transaction.together([
+    try await transaction.together([
       Query("select \(columns) from sessions s where s.id = $1 for update", [SQLValue(id)]),
       Query(
         "select \(UserRows.columns) from users u join sessions s on s.user_id = u.id where s.id = $1",
@@ -42,23 +42,23 @@ enum AccountSessionRows {
     return (session, user)
   }
 
-  static func session(_ id: UUID?, _ transaction: Transaction) throws -> Session? {
+  static func session(_ id: UUID?, _ transaction: Transaction) async throws -> Session? {
     guard let id else { return nil }
-    return try transaction.first("select \(columns) from sessions s where s.id = $1", [SQLValue(id)]) {
+    return try await transaction.first("select \(columns) from sessions s where s.id = $1", [SQLValue(id)]) {
       try read($0)
     }
   }
 
   /// The session once more, where it is known whose it is.
-  static func locked(_ id: UUID, of user: UUID, _ transaction: Transaction) throws -> Session? {
-    try transaction.first(
+  static func locked(_ id: UUID, of user: UUID, _ transaction: Transaction) async throws -> Session? {
+    try await transaction.first(
       "select \(columns) from sessions s where s.id = $1 and s.user_id = $2\(transaction.locking)",
       [SQLValue(id), SQLValue(user)]
     ) { try read($0) }
   }
 
-  static func userID(_ session: UUID, _ transaction: Transaction) throws -> UUID? {
-    try transaction.first("select user_id from sessions where id = $1", [SQLValue(session)]) {
+  static func userID(_ session: UUID, _ transaction: Transaction) async throws -> UUID? {
+    try await transaction.first("select user_id from sessions where id = $1", [SQLValue(session)]) {
       try $0.uuid(0)
     }
   }
@@ -94,8 +94,8 @@ enum AccountSessionRows {
   }
 
   /// Ends a session, and those that it replaced: their access tokens would outlive it.
-  static func end(_ id: UUID, of user: UUID, _ transaction: Transaction) throws {
-    try transaction.execute(
+  static func end(_ id: UUID, of user: UUID, _ transaction: Transaction) async throws {
+    try await transaction.execute(
       """
       with recursive ended (id) as (
         select id from sessions where id = $1
@@ -106,8 +106,8 @@ enum AccountSessionRows {
 
   /// Ends the user's sessions but this one, and those that replaced it: who asks by the access token of before a link
   /// means to stay signed in, and has the newer ones or is yet to get them (RULES §3.8).
-  static func endOthers(_ id: UUID, of user: UUID, _ transaction: Transaction) throws {
-    try transaction.execute(
+  static func endOthers(_ id: UUID, of user: UUID, _ transaction: Transaction) async throws {
+    try await transaction.execute(
       """
       with recursive kept (id, successor) as (
         select id, successor from sessions where id = $1
@@ -117,8 +117,8 @@ enum AccountSessionRows {
   }
 
   /// Ends every session of the user.
-  static func endAll(of user: UUID, _ transaction: Transaction) throws {
-    try transaction.execute("delete from sessions where user_id = $1", [SQLValue(user)])
+  static func endAll(of user: UUID, _ transaction: Transaction) async throws {
+    try await transaction.execute("delete from sessions where user_id = $1", [SQLValue(user)])
   }
 
   private static func read(_ row: Row) throws -> Session {

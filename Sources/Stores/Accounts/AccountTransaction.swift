@@ -6,23 +6,23 @@ extension Database {
   /// step takes in one order: names of identities and addresses, users by id, sessions, what hangs on identities. So
   /// those who come at once wait in a line, and none in a circle.
   @discardableResult func accountStep<Value: Sendable>(
-    _ body: @escaping @Sendable (Transaction) throws -> Value
+    _ body: @escaping @Sendable (Transaction) async throws -> Value
   ) async throws -> Value {
     try await write { transaction in
       if transaction.dialect == .postgreSQL {
         try transaction.enqueue("set transaction isolation level read committed", [])
       }
-      return try body(transaction)
+      return try await body(transaction)
     }
   }
 }
 
 extension Transaction {
   /// Waits until nobody else is at any of these names, and keeps others from them until the end.
-  func lock(names: [String]) throws {
+  func lock(names: [String]) async throws {
     guard dialect == .postgreSQL, !names.isEmpty else { return }
     // In order of their numbers, so that nobody waits in a circle; two names may share one.
-    try forEach(
+    try await forEach(
       """
       select pg_advisory_xact_lock(n) from
         (select distinct hashtextextended(name, 42) n from unnest($1::text[]) t (name) order by n) l

@@ -10,14 +10,14 @@ struct AppleEventStep {
   let now: Int64
   let transaction: Transaction
 
-  func run() throws -> AppleEventResult? {
-    guard let seen = try waiting() else { return nil }
+  func run() async throws -> AppleEventResult? {
+    guard let seen = try await waiting() else { return nil }
     // Nobody signs in with it, links it, or applies another event to it meanwhile.
-    try transaction.lock(names: ["subject apple \(seen.subject)"])
-    guard let event = try waiting() else { return nil }
-    let (identity, user) = try identity(of: event)
+    try await transaction.lock(names: ["subject apple \(seen.subject)"])
+    guard let event = try await waiting() else { return nil }
+    let (identity, user) = try await identity(of: event)
     let hasOther = user?.identities.contains { $0.id != identity?.id && $0.status == .live } ?? false
-    let outcome = try carryOut(
+    let outcome = try await carryOut(
       AppleEventRule.decide(
         event, identity: identity, hasOther: hasOther, consentHolds: consentHolds, policy: policy, now: now),
       event, wasRevoked: identity?.status == .revoked)
@@ -36,8 +36,8 @@ struct AppleEventStep {
   }
 
   /// The event, unless it was applied.
-  private func waiting() throws -> AppleEvent? {
-    try transaction.first(
+  private func waiting() async throws -> AppleEvent? {
+    try await transaction.first(
       """
       select jti, type, team_id, subject, event_time from apple_events
       where jti = $1 and applied_at is null
@@ -46,11 +46,11 @@ struct AppleEventStep {
   }
 
   /// The subject's identity, and its user, who is locked.
-  private func identity(of event: AppleEvent) throws -> (Identity?, User?) {
-    let found = try UserRows.identity(
+  private func identity(of event: AppleEvent) async throws -> (Identity?, User?) {
+    let found = try await UserRows.identity(
       provider: "apple", teamID: event.teamID, subject: event.subject, transaction)
     guard let found else { return (nil, nil) }
-    let user = try UserRows.user(found.userID, locked: true, transaction)
+    let user = try await UserRows.user(found.userID, locked: true, transaction)
     // The user may have gone, or let go of it, while this step waited.
     guard let identity = user?.identities.first(where: { $0.id == found.id }) else {
       throw DatabaseError.conflict
@@ -60,7 +60,7 @@ struct AppleEventStep {
 
   private func carryOut(
     _ decision: AppleEventRule.Decision, _ event: AppleEvent, wasRevoked: Bool
-  ) throws -> AppleEventOutcome {
+  ) async throws -> AppleEventOutcome {
     let reason = "\(event.type) by Apple"
     switch decision {
     case .nothing(let outcome): return outcome
@@ -68,24 +68,25 @@ struct AppleEventStep {
       try UserRows.update(identity, transaction)
       try AuditRows.write(
         .emailForwardingChanged, by: .apple, user: identity.userID, reason: reason, now: now, transaction)
-      try tell(.emailForwardingChanged, identity, [("forwards_email", .bool(identity.forwardsEmail == true))])
+      try await tell(
+        .emailForwardingChanged, identity, [("forwards_email", .bool(identity.forwardsEmail == true))])
       return .forwarding
     case .revoke(let identity):
-      try revoke(identity, event)
+      try await revoke(identity, event)
       return .revoked
     case .delete(let identity):
       // Asked again, since the process ended before the deletion was begun: what is told was told.
-      if !wasRevoked { try revoke(identity, event) }
+      if !wasRevoked { try await revoke(identity, event) }
       return .deleting
     case .unlink(let identity):
-      try revoke(identity, event)
-      try unlink(identity, reason: reason)
+      try await revoke(identity, event)
+      try await unlink(identity, reason: reason)
       return .unlinked
     }
   }
 
-  private func revoke(_ identity: Identity, _ event: AppleEvent) throws {
-    try AccountSessionRows.endAll(of: identity.userID, transaction)
+  private func revoke(_ identity: Identity, _ event: AppleEvent) async throws {
+    try await AccountSessionRows.endAll(of: identity.userID, transaction)
     try UserRows.endDeviceTokens(of: identity.userID, transaction)
     try UserRows.update(identity, transaction)
     try transaction.enqueue(
@@ -93,13 +94,13 @@ struct AppleEventStep {
     try AuditRows.write(
       .identityRevoked, by: .apple, user: identity.userID, reason: "\(event.type) by Apple", now: now,
       transaction)
-    try tell(.consentRevoked, identity, [("reason", .string(event.type))])
+    try await tell(.consentRevoked, identity, [("reason", .string(event.type))])
   }
 
-  private func unlink(_ identity: Identity, reason: String) throws {
-    guard let owner = try UserRows.user(identity.userID, transaction) else { return }
-    try PersonRows.carry(from: owner.id, to: [identity], now: now, transaction)
-    try transaction.execute("delete from identities where id = $1", [SQLValue(identity.id)])
+  private func unlink(_ identity: Identity, reason: String) async throws {
+    guard let owner = try await UserRows.user(identity.userID, transaction) else { return }
+    try await PersonRows.carry(from: owner.id, to: [identity], now: now, transaction)
+    try await transaction.execute("delete from identities where id = $1", [SQLValue(identity.id)])
     let left = Profile.updated(owner, unlinking: identity, now: now)
     try UserRows.update(left, transaction)
     try AuditRows.write(
@@ -110,8 +111,8 @@ struct AppleEventStep {
   /// Tells of the identity as it is now.
   private func tell(
     _ kind: OutgoingEvent.Kind, _ identity: Identity, _ members: [(String, JSONValue)]
-  ) throws {
-    guard let user = try UserRows.user(identity.userID, transaction) else { return }
+  ) async throws {
+    guard let user = try await UserRows.user(identity.userID, transaction) else { return }
     try EventRows.insert(.about(identity, of: user.with(identity), kind, members, now: now), transaction)
   }
 }

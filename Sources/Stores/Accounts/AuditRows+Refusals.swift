@@ -11,11 +11,12 @@ extension AuditRows {
   static func note(
     _ refusal: SignInRefusal, _ action: AuditAction, by origin: RequestOrigin, _ signIn: IdentitySignIn?,
     bearer: UUID?, now: Int64, _ transaction: Transaction
-  ) throws {
-    var user = try bearer.flatMap { try AccountSessionRows.userID($0, transaction) }
-    if user == nil, let signIn { user = try SignInStep.identity(signIn.assertion, transaction)?.userID }
+  ) async throws {
+    var user: UUID?
+    if let bearer { user = try await AccountSessionRows.userID(bearer, transaction) }
+    if user == nil, let signIn { user = try await SignInStep.identity(signIn.assertion, transaction)?.userID }
     guard let user else { return }
-    let known = try transaction.first(
+    let known = try await transaction.first(
       """
       select 1 from audit_log where user_id = $1 and action = $2 and result = $3 and reason = $4
         and time > $5 and time <= $6 limit 1

@@ -27,7 +27,7 @@ enum AuditRows {
 
   static func entries(
     _ filter: AuditFilter, before: Int64?, limit: Int64, _ transaction: Transaction
-  ) throws -> [AuditEntry] {
+  ) async throws -> [AuditEntry] {
     var conditions: [String] = []
     var values: [SQLValue] = []
     func demand(_ condition: String, _ value: SQLValue?) {
@@ -42,13 +42,13 @@ enum AuditRows {
     demand("id <", before.map { .integer($0) })
     let condition = conditions.isEmpty ? "" : "where " + conditions.joined(separator: " and ")
     values.append(.integer(max(limit, 0)))
-    return try transaction.rows(
+    return try await transaction.rows(
       "select \(columns) from audit_log \(condition) order by id desc limit $\(values.count)", values
     ) { try read($0) }
   }
 
-  static func forget(before time: Int64, limit: Int64, _ transaction: Transaction) throws -> Int {
-    try transaction.execute(
+  static func forget(before time: Int64, limit: Int64, _ transaction: Transaction) async throws -> Int {
+    try await transaction.execute(
       """
       delete from audit_log where id in (select id from audit_log where time < $1 order by time limit $2)
       """, [.integer(time), .integer(max(limit, 0))])

@@ -7,24 +7,24 @@ extension Transaction {
   ///
   /// - Parameter changed: the outcome of one that came to something else.
   func expecting<Outcome: SessionOutcome>(
-    _ expectation: StepExpectation, changed: Outcome, _ step: () throws -> Outcome
-  ) throws -> Outcome {
-    if expectation == .anything { return try step() }
-    try execute("savepoint expectation")
+    _ expectation: StepExpectation, changed: Outcome, _ step: () async throws -> Outcome
+  ) async throws -> Outcome {
+    if expectation == .anything { return try await step() }
+    try await execute("savepoint expectation")
     let outcome: Outcome
     do {
-      outcome = try step()
+      outcome = try await step()
     } catch {
       // Whoever shares the transaction goes on in it.
-      if dialect == .sqlite { try execute("release savepoint expectation") }
+      if dialect == .sqlite { try await execute("release savepoint expectation") }
       throw error
     }
     guard let open = outcome.opened, !isExpected(open, expectation) else {
-      try execute("release savepoint expectation")
+      try await execute("release savepoint expectation")
       return outcome
     }
-    try execute("rollback to savepoint expectation")
-    try execute("release savepoint expectation")
+    try await execute("rollback to savepoint expectation")
+    try await execute("release savepoint expectation")
     return expectation == .trial ? outcome : changed
   }
 

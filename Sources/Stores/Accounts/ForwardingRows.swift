@@ -5,9 +5,9 @@ import SQL
 enum ForwardingRows {
   /// The new identity with what was told last of its address. What was told before consent ended is about an address
   /// that may be another one by now.
-  static func consulted(_ identity: Identity, _ transaction: Transaction) throws -> Identity {
+  static func consulted(_ identity: Identity, _ transaction: Transaction) async throws -> Identity {
     guard identity.provider == "apple", identity.email != nil else { return identity }
-    let told = try transaction.first(
+    let told = try await transaction.first(
       """
       select type, event_time from apple_events where team_id = $1 and subject = $2
         and type in ('email-enabled', 'email-disabled')

@@ -164,20 +164,21 @@ enum HeldRows {
   ]
 
   /// Every part as a member.
-  static func read(_ user: UUID, _ transaction: Transaction) throws -> JSONValue {
-    .object(
-      try parts.map { part in
-        let value = part.isText ? SQLValue.text(user.description) : SQLValue(user)
-        let rows = try transaction.rows(part.sql, [value]) { row in
-          JSONValue.object(
-            try part.columns.enumerated().compactMap { place, column in
-              let place = Int32(clamping: place)
-              if row.isNull(place) { return nil }
-              return (column.name, try Self.value(row, place, column.kind))
-            } + part.secrets.map { ($0.name, .string($0.word)) })
-        }
-        return (part.name, .array(rows))
-      })
+  static func read(_ user: UUID, _ transaction: Transaction) async throws -> JSONValue {
+    var members: [(String, JSONValue)] = []
+    for part in parts {
+      let value = part.isText ? SQLValue.text(user.description) : SQLValue(user)
+      let rows = try await transaction.rows(part.sql, [value]) { row in
+        JSONValue.object(
+          try part.columns.enumerated().compactMap { place, column in
+            let place = Int32(clamping: place)
+            if row.isNull(place) { return nil }
+            return (column.name, try Self.value(row, place, column.kind))
+          } + part.secrets.map { ($0.name, .string($0.word)) })
+      }
+      members.append((part.name, .array(rows)))
+    }
+    return .object(members)
   }
 
   private static func value(_ row: Row, _ column: Int32, _ kind: Kind) throws -> JSONValue {

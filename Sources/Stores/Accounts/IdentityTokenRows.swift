@@ -17,8 +17,8 @@ enum IdentityTokenRows {
 
   static func address(_ email: String) -> String { "address \(email)" }
 
-  static func facts(_ assertion: IdentityAssertion, _ transaction: Transaction) throws -> TokenFacts {
-    let used = try transaction.first(
+  static func facts(_ assertion: IdentityAssertion, _ transaction: Transaction) async throws -> TokenFacts {
+    let used = try await transaction.first(
       "select use, request_hash, session, bearer, used_at from used_identity_tokens where hash = $1",
       [.blob(assertion.tokenHash)]
     ) {
@@ -27,14 +27,14 @@ enum IdentityTokenRows {
         session: try $0.optionalUUID(2), bearer: try $0.optionalUUID(3), usedAt: $0.int64(4))
     }
     return TokenFacts(
-      used: used, opened: try AccountSessionRows.session(used?.session, transaction),
-      challenge: try challenge(assertion.challengeHash, transaction),
-      revokedAt: try revocation(teamID: assertion.teamID, subject: assertion.subject, transaction))
+      used: used, opened: try await AccountSessionRows.session(used?.session, transaction),
+      challenge: try await challenge(assertion.challengeHash, transaction),
+      revokedAt: try await revocation(teamID: assertion.teamID, subject: assertion.subject, transaction))
   }
 
   /// When consent last ended by Apple's word (RULES §2.3); nil where it never did.
-  static func revocation(teamID: String, subject: String, _ transaction: Transaction) throws -> Int64? {
-    try transaction.first(
+  static func revocation(teamID: String, subject: String, _ transaction: Transaction) async throws -> Int64? {
+    try await transaction.first(
       """
       select max(event_time) from apple_events where team_id = $1 and subject = $2
         and type in ('consent-revoked', 'account-delete', 'account-deleted')
@@ -43,9 +43,11 @@ enum IdentityTokenRows {
     ) { $0.optionalInt64(0) } ?? nil
   }
 
-  private static func challenge(_ hash: [UInt8]?, _ transaction: Transaction) throws -> AppleChallenge? {
+  private static func challenge(
+    _ hash: [UInt8]?, _ transaction: Transaction
+  ) async throws -> AppleChallenge? {
     guard let hash else { return nil }
-    return try transaction.first(
+    return try await transaction.first(
       "select purpose, client_id, session, expires_at from apple_challenges where hash = $1", [.blob(hash)]
     ) { row in
       guard let purpose = ChallengePurpose(rawValue: row.string(0)) else { return nil }
@@ -59,7 +61,7 @@ enum IdentityTokenRows {
   static func consume(
     _ assertion: IdentityAssertion, _ facts: TokenFacts, _ use: UsedToken.Use, session: UUID?,
     bearer: UUID? = nil, now: Int64, _ transaction: Transaction
-  ) throws {
+  ) async throws {
     try transaction.enqueue(
       """
       insert into used_identity_tokens (hash, use, request_hash, session, bearer, used_at, expires_at)
@@ -73,7 +75,7 @@ enum IdentityTokenRows {
         .integer(max(assertion.expiresAt, now + codeLife)),
       ])
     guard let challenge = facts.challenge else { return }
-    let consumed = try transaction.execute(
+    let consumed = try await transaction.execute(
       "delete from apple_challenges where hash = $1", [.blob(challenge.hash)])
     // Another token that answers it was faster: this step is begun anew, and finds none.
     if consumed == 0 { throw DatabaseError.conflict }

@@ -6,8 +6,8 @@ import SQL
 enum IdleUserRows {
   static func candidates(
     since cutoff: Int64, after: UUID?, limit: Int64, _ transaction: Transaction
-  ) throws -> [UUID] {
-    try transaction.rows(
+  ) async throws -> [UUID] {
+    try await transaction.rows(
       """
       select u.id from users u
       where u.is_anonymous = 1 and u.deleting_since is null and u.created_at < $1 and u.updated_at < $1

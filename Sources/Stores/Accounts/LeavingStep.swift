@@ -8,51 +8,53 @@ struct LeavingStep {
   let transaction: Transaction
 
   /// The deletion that it began, where somebody is discarded.
-  func run() throws -> Deletion? {
+  func run() async throws -> Deletion? {
     let word: LeftBehind
     var leaving: Deletion?
-    switch try LeavingRule.decide(said, try load()) {
+    switch try LeavingRule.decide(said, try await load()) {
     case .again: return nil
     case .keep: word = .keep
     case .discard(let user):
       word = .discard
       // Before anything is written: a refusal leaves no trace.
-      leaving = try begin(user)
+      leaving = try await begin(user)
     }
     try LeftUserRows.note(word, leftBy: said.session, transaction)
     // Where nothing is to be erased first, at once.
     if let begun = leaving, begun.owed.isEmpty {
-      leaving = try FinishDeletionStep(id: begun.id, now: said.now, transaction: transaction).run()
+      leaving = try await FinishDeletionStep(id: begun.id, now: said.now, transaction: transaction).run()
     }
     return leaving
   }
 
   /// Begins the deletion of the user who is left for good.
-  private func begin(_ user: UUID) throws -> Deletion {
+  private func begin(_ user: UUID) async throws -> Deletion {
     let request = DeletionRequest(
-      user: user, operation: try DeletionRows.freshName(transaction), origin: said.origin,
+      user: user, operation: try await DeletionRows.freshName(transaction), origin: said.origin,
       policy: .eventual, proof: .none, reason: "discarded", owned: said.owned, lease: said.now,
       now: said.now)
     do {
-      return try BeginDeletionStep(request: request, transaction: transaction).run().deletion
+      return try await BeginDeletionStep(request: request, transaction: transaction).run().deletion
     } catch DeletionRefusal.blocked(let what) {
       throw SignInRefusal.discardBlocked(what: what)
     }
   }
 
-  private func load() throws -> LeavingRule.Facts {
-    let owner = try AccountSessionRows.userID(said.session, transaction)
-    let left = try LeftUserRows.leftUser(by: said.session, locked: false, transaction)
-    let users = try UserRows.lock([owner, left?.user].compactMap { $0 }, transaction)
+  private func load() async throws -> LeavingRule.Facts {
+    let owner = try await AccountSessionRows.userID(said.session, transaction)
+    let left = try await LeftUserRows.leftUser(by: said.session, locked: false, transaction)
+    let users = try await UserRows.lock([owner, left?.user].compactMap { $0 }, transaction)
     var bearer: OpenSession?
     if let user = users.first(where: { $0.id == owner }),
-      let session = try AccountSessionRows.locked(said.session, of: user.id, transaction)
+      let session = try await AccountSessionRows.locked(said.session, of: user.id, transaction)
     {
       bearer = OpenSession(user: user, session: session)
     }
+    let again = try await LeftUserRows.leftUser(by: said.session, locked: true, transaction)
+    var isKept = false
+    if let left { isKept = try await LeftUserRows.isKept(left.user, transaction) }
     return LeavingRule.Facts(
-      bearer: bearer, left: try LeftUserRows.leftUser(by: said.session, locked: true, transaction),
-      isKept: try left.map { try LeftUserRows.isKept($0.user, transaction) } ?? false,
+      bearer: bearer, left: again, isKept: isKept,
       user: users.first { $0.id == left?.user })
   }
 }
@@ -61,16 +63,16 @@ struct LeavingStep {
 enum LeftUserRows {
   static func leftUser(
     by session: UUID, locked: Bool, _ transaction: Transaction
-  ) throws -> LeftUser? {
-    try transaction.first(
+  ) async throws -> LeftUser? {
+    try await transaction.first(
       "select user_id, word from left_users where session = $1\(locked ? transaction.locking : "")",
       [SQLValue(session)]
     ) { LeftUser(user: try $0.uuid(0), word: $0.optionalString(1).flatMap { LeftBehind(rawValue: $0) }) }
   }
 
   /// Under the lock of the user, which whoever says a word holds.
-  static func isKept(_ user: UUID, _ transaction: Transaction) throws -> Bool {
-    try transaction.first(
+  static func isKept(_ user: UUID, _ transaction: Transaction) async throws -> Bool {
+    try await transaction.first(
       "select 1 from left_users where user_id = $1 and word = $2 limit 1",
       [SQLValue(user), .text(LeftBehind.keep.rawValue)]
     ) { _ in true } ?? false

@@ -11,8 +11,8 @@ struct LinkStep {
   private var assertion: IdentityAssertion { signIn.assertion }
   private var now: Int64 { signIn.now }
 
-  func link(_ link: IdentityLink) throws -> OpenSession {
-    let facts = try load()
+  func link(_ link: IdentityLink) async throws -> OpenSession {
+    let facts = try await load()
     switch try LinkRule.decide(link, facts) {
     case .again:
       guard let open = facts.bearer, let session = facts.token.opened, session.userID == open.user.id else {
@@ -20,9 +20,10 @@ struct LinkStep {
       }
       return OpenSession(user: open.user, session: session)
     case .link(let open, let authTime):
-      let identity = try ForwardingRows.consulted(Profile.identity(signIn, of: open.user.id), transaction)
+      let identity = try await ForwardingRows.consulted(
+        Profile.identity(signIn, of: open.user.id), transaction)
       let user = Profile.updated(open.user, by: assertion, before: nil, now: now)
-      try UserRows.insert(identity, transaction)
+      try await UserRows.insert(identity, transaction)
       try UserRows.update(user, transaction)
       let session = SignInStep.session(signIn, of: user.id, authTime: authTime)
       try AuditRows.write(
@@ -32,22 +33,22 @@ struct LinkStep {
       let linked = OpenSession(user: user.with(identity), session: session)
       try EventRows.insert(
         .linked(linked, identity, wasAnonymous: open.user.isAnonymous, now: now), transaction)
-      return try replace(open.session, by: linked, facts.token)
+      return try await replace(open.session, by: linked, facts.token)
     case .reopen(let open, let identity):
-      let entered = try SignInStep.enter(open.user, by: identity, signIn, transaction)
+      let entered = try await SignInStep.enter(open.user, by: identity, signIn, transaction)
       try AuditRows.write(
         .login, by: signIn.origin, user: open.user.id, session: entered.session.id, reason: "linked before",
         now: now,
         transaction)
       try EventRows.insert(.signedIn(entered, by: assertion.provider, now: now), transaction)
-      return try replace(open.session, by: entered, facts.token)
+      return try await replace(open.session, by: entered, facts.token)
     case .conflict(let other):
       try SwitchTicketRows.insert(
         SwitchTicket(
           hash: link.ticketHash, bearer: bearer, provider: assertion.provider, teamID: assertion.teamID,
           subject: assertion.subject, user: other, issuedAt: assertion.issuedAt,
           authTime: assertion.authTime(at: now), expiresAt: link.ticketExpiresAt), transaction)
-      try IdentityTokenRows.consume(
+      try await IdentityTokenRows.consume(
         assertion, facts.token, .conflict, session: nil, bearer: bearer, now: now, transaction)
       throw SwitchOffered()
     }
@@ -56,12 +57,12 @@ struct LinkStep {
   /// The identity is another user's, and the ticket is written: a refusal that is to be committed.
   struct SwitchOffered: Error {}
 
-  func reauthenticate() throws -> OpenSession {
-    let facts = try load()
+  func reauthenticate() async throws -> OpenSession {
+    let facts = try await load()
     switch try ReauthenticationRule.decide(signIn, bearer: bearer, facts) {
     case .again(let open): return open
     case .renew(let open, let identity):
-      let entered = try SignInStep.enter(open.user, by: identity, signIn, transaction)
+      let entered = try await SignInStep.enter(open.user, by: identity, signIn, transaction)
       var session = open.session
       // What a clock that ran ahead wrote is no later than now.
       session.authTime = max(min(session.authTime, now / 1_000), assertion.authTime(at: now))
@@ -71,7 +72,7 @@ struct LinkStep {
       try AuditRows.write(
         .login, by: signIn.origin, user: open.user.id, session: session.id, reason: "reauthenticated",
         now: now, transaction)
-      try IdentityTokenRows.consume(
+      try await IdentityTokenRows.consume(
         assertion, facts.token, .reauthenticate, session: session.id, bearer: bearer, now: now, transaction)
       let renewed = OpenSession(user: entered.user, session: session)
       try EventRows.insert(.reauthenticated(renewed, identity, now: now), transaction)
@@ -79,24 +80,24 @@ struct LinkStep {
     }
   }
 
-  private func load() throws -> LinkRule.Facts {
-    try transaction.lock(names: IdentityTokenRows.names(assertion))
-    let token = try IdentityTokenRows.facts(assertion, transaction)
-    let found = try SignInStep.identity(assertion, transaction)
-    let owner = try AccountSessionRows.userID(bearer, transaction)
-    let users = try UserRows.lock([owner, found?.userID].compactMap { $0 }, transaction)
+  private func load() async throws -> LinkRule.Facts {
+    try await transaction.lock(names: IdentityTokenRows.names(assertion))
+    let token = try await IdentityTokenRows.facts(assertion, transaction)
+    let found = try await SignInStep.identity(assertion, transaction)
+    let owner = try await AccountSessionRows.userID(bearer, transaction)
+    let users = try await UserRows.lock([owner, found?.userID].compactMap { $0 }, transaction)
     // Its user may have gone, or let go of it, while this step waited.
     let identity = users.flatMap(\.identities).first { $0.id == found?.id }
     if found != nil, identity == nil { throw DatabaseError.conflict }
     var open: OpenSession?
     if let user = users.first(where: { $0.id == owner }),
-      let session = try AccountSessionRows.locked(bearer, of: user.id, transaction)
+      let session = try await AccountSessionRows.locked(bearer, of: user.id, transaction)
     {
       open = OpenSession(user: user, session: session)
     }
     var isTaken = false
     if let user = open?.user, user.email == nil, identity == nil, let email = Profile.address(assertion) {
-      isTaken = try UserRows.isTaken(email, but: user.id, transaction)
+      isTaken = try await UserRows.isTaken(email, but: user.id, transaction)
     }
     return LinkRule.Facts(token: token, bearer: open, identity: identity, isAddressTaken: isTaken)
   }
@@ -104,19 +105,19 @@ struct LinkStep {
   /// Writes the new session and makes it the bearer's successor.
   private func replace(
     _ old: Session, by new: OpenSession, _ token: TokenFacts
-  ) throws -> OpenSession {
+  ) async throws -> OpenSession {
     var (old, new) = (old, new)
     // What was bound to a key stays so.
     new.session.keyID = new.session.keyID ?? old.keyID
     // Whoever had the former successor has what retires this session: another one does not revive it.
-    if try AccountSessionRows.session(old.successor, transaction)?.acknowledgedAt != nil {
+    if try await AccountSessionRows.session(old.successor, transaction)?.acknowledgedAt != nil {
       new.session.acknowledgedAt = now
     }
     old.successor = new.session.id
     old.acknowledgedAt = old.acknowledgedAt ?? now
     try AccountSessionRows.insert(new.session, transaction)
     try AccountSessionRows.update(old, transaction)
-    try IdentityTokenRows.consume(
+    try await IdentityTokenRows.consume(
       assertion, token, .link, session: new.session.id, bearer: bearer, now: now, transaction)
     return new
   }

@@ -7,11 +7,11 @@ struct RefreshStep {
   let refresh: Refresh
   let transaction: Transaction
 
-  func run() throws -> RefreshOutcome {
-    guard var open = try AccountSessionRows.open(refresh.session, locked: true, transaction) else {
+  func run() async throws -> RefreshOutcome {
+    guard var open = try await AccountSessionRows.open(refresh.session, locked: true, transaction) else {
       return .refused(.notFound)
     }
-    let successor = try AccountSessionRows.session(open.session.successor, transaction)
+    let successor = try await AccountSessionRows.session(open.session.successor, transaction)
     let state: RefreshRule.Successor =
       switch (open.session.successor, successor) {
       case (nil, _): .none
@@ -43,14 +43,14 @@ struct RefreshStep {
       guard let successor else { return .refused(.reused(endedFamily: false)) }
       return .refreshed(OpenSession(user: open.user, session: successor))
     case .refuse(let refusal):
-      try note(refusal, open)
+      try await note(refusal, open)
       return .refused(refusal)
     }
   }
 
-  private func note(_ refusal: RefreshRefusal, _ open: OpenSession) throws {
+  private func note(_ refusal: RefreshRefusal, _ open: OpenSession) async throws {
     guard case .reused(let endsFamily) = refusal else { return }
-    if endsFamily { try AccountSessionRows.end(open.session.id, of: open.user.id, transaction) }
+    if endsFamily { try await AccountSessionRows.end(open.session.id, of: open.user.id, transaction) }
     let reason =
       if endsFamily {
         "refresh token reused: session ended"

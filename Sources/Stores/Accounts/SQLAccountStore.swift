@@ -15,7 +15,7 @@ package struct SQLAccountStore: AccountStore {
     let open = newcomer.newcomer
     let (user, session) = (open.user, open.session)
     return try await database.accountStep { transaction in
-      guard try UserRows.insert(user, transaction) else {
+      guard try await UserRows.insert(user, transaction) else {
         throw DatabaseError.constraint(.unique, "users.id")
       }
       try AccountSessionRows.insert(session, transaction)
@@ -31,7 +31,7 @@ package struct SQLAccountStore: AccountStore {
 
   package func signIn(_ signIn: IdentitySignIn) async throws -> Result<OpenSession, SignInRefusal> {
     try await refusable(.login, by: signIn.origin, signIn, now: signIn.now, signIn.expectation) {
-      try SignInStep(signIn: signIn, transaction: $0).run()
+      try await SignInStep(signIn: signIn, transaction: $0).run()
     }
   }
 
@@ -40,7 +40,7 @@ package struct SQLAccountStore: AccountStore {
       .identityLinked, by: link.signIn.origin, link.signIn, bearer: link.bearer, now: link.signIn.now,
       link.signIn.expectation
     ) {
-      try LinkStep(signIn: link.signIn, bearer: link.bearer, transaction: $0).link(link)
+      try await LinkStep(signIn: link.signIn, bearer: link.bearer, transaction: $0).link(link)
     }
   }
 
@@ -50,7 +50,7 @@ package struct SQLAccountStore: AccountStore {
     try await refusable(
       .login, by: signIn.origin, signIn, bearer: bearer, now: signIn.now, signIn.expectation
     ) {
-      try LinkStep(signIn: signIn, bearer: bearer, transaction: $0).reauthenticate()
+      try await LinkStep(signIn: signIn, bearer: bearer, transaction: $0).reauthenticate()
     }
   }
 
@@ -58,14 +58,14 @@ package struct SQLAccountStore: AccountStore {
     try await refusable(
       .login, by: change.origin, bearer: change.bearer, now: change.now, change.expectation
     ) {
-      try SwitchStep(change: change, transaction: $0).run()
+      try await SwitchStep(change: change, transaction: $0).run()
     }
   }
 
   package func leave(_ said: LeavingWord) async throws -> Result<Deletion?, SignInRefusal> {
     try await database.accountStep { transaction in
       do {
-        return .success(try LeavingStep(said: said, transaction: transaction).run())
+        return .success(try await LeavingStep(said: said, transaction: transaction).run())
       } catch let refusal as SignInRefusal {
         return .failure(refusal)
       }
@@ -74,14 +74,14 @@ package struct SQLAccountStore: AccountStore {
 
   package func refresh(_ refresh: Refresh) async throws -> RefreshOutcome {
     try await database.accountStep { transaction in
-      try transaction.expecting(refresh.expectation, changed: RefreshOutcome.refused(.changed)) {
-        try RefreshStep(refresh: refresh, transaction: transaction).run()
+      try await transaction.expecting(refresh.expectation, changed: RefreshOutcome.refused(.changed)) {
+        try await RefreshStep(refresh: refresh, transaction: transaction).run()
       }
     }
   }
 
   package func session(_ id: UUID, now: Int64) async throws -> OpenSession? {
-    let seen = try await database.read { try AccountSessionRows.open(id, locked: false, $0) }
+    let seen = try await database.read { try await AccountSessionRows.open(id, locked: false, $0) }
     guard var open = seen, open.session.acknowledgedAt == nil else { return seen }
     try await database.accountStep { transaction in
       try transaction.enqueue(
@@ -96,15 +96,15 @@ package struct SQLAccountStore: AccountStore {
     _ session: UUID, _ scope: SignOutScope, by origin: RequestOrigin, now: Int64
   ) async throws -> Bool {
     try await database.accountStep { transaction in
-      guard let owner = try AccountSessionRows.userID(session, transaction),
-        try !UserRows.lock([owner], transaction).isEmpty,
-        try AccountSessionRows.locked(session, of: owner, transaction) != nil
+      guard let owner = try await AccountSessionRows.userID(session, transaction),
+        try await !UserRows.lock([owner], transaction).isEmpty,
+        try await AccountSessionRows.locked(session, of: owner, transaction) != nil
       else { return false }
       switch scope {
       case .global:
-        try transaction.execute("delete from sessions where user_id = $1", [SQLValue(owner)])
-      case .local: try AccountSessionRows.end(session, of: owner, transaction)
-      case .others: try AccountSessionRows.endOthers(session, of: owner, transaction)
+        try await transaction.execute("delete from sessions where user_id = $1", [SQLValue(owner)])
+      case .local: try await AccountSessionRows.end(session, of: owner, transaction)
+      case .others: try await AccountSessionRows.endOthers(session, of: owner, transaction)
       }
       try AuditRows.write(
         .logout, by: origin, user: owner, session: session, reason: scope.rawValue, now: now, transaction)
@@ -116,19 +116,19 @@ package struct SQLAccountStore: AccountStore {
   private func refusable(
     _ action: AuditAction, by origin: RequestOrigin, _ signIn: IdentitySignIn? = nil, bearer: UUID? = nil,
     now: Int64, _ expectation: StepExpectation,
-    _ body: @escaping @Sendable (Transaction) throws -> OpenSession
+    _ body: @escaping @Sendable (Transaction) async throws -> OpenSession
   ) async throws -> Result<OpenSession, SignInRefusal> {
     try await database.accountStep { transaction in
-      try transaction.expecting(expectation, changed: .failure(.changed)) {
+      try await transaction.expecting(expectation, changed: .failure(.changed)) {
         let refusal: SignInRefusal
         do {
-          return .success(try body(transaction))
+          return .success(try await body(transaction))
         } catch let thrown as SignInRefusal {
           refusal = thrown
         } catch is LinkStep.SwitchOffered {
           refusal = .linkedToAnotherUser
         }
-        try AuditRows.note(refusal, action, by: origin, signIn, bearer: bearer, now: now, transaction)
+        try await AuditRows.note(refusal, action, by: origin, signIn, bearer: bearer, now: now, transaction)
         return .failure(refusal)
       }
     }

@@ -16,7 +16,7 @@ package struct SQLAdminKeyStore: AdminKeyStore {
 
   package func createAdminKey(name: String, hash: [UInt8], now: Int64) async throws -> Bool {
     try await database.write { transaction in
-      let made = try transaction.execute(
+      let made = try await transaction.execute(
         """
         insert into admin_keys (name, hash, created_at) values ($1, $2, $3) on conflict (name) do nothing
         """, [.text(name), .blob(hash), .integer(now)])
@@ -28,7 +28,7 @@ package struct SQLAdminKeyStore: AdminKeyStore {
 
   package func revokeAdminKey(name: String) async throws -> Bool {
     try await database.write { transaction in
-      guard try transaction.execute("delete from admin_keys where name = $1", [.text(name)]) > 0 else {
+      guard try await transaction.execute("delete from admin_keys where name = $1", [.text(name)]) > 0 else {
         return false
       }
       try act?.write(.adminKeyRevoked, reason: name, transaction)
@@ -38,7 +38,7 @@ package struct SQLAdminKeyStore: AdminKeyStore {
 
   package func adminKeys() async throws -> [ListedAdminKey] {
     try await database.read { transaction in
-      try transaction.rows("select name, created_at from admin_keys order by name") {
+      try await transaction.rows("select name, created_at from admin_keys order by name") {
         ListedAdminKey(name: $0.string(0), createdAt: $0.int64(1))
       }
     }
@@ -46,7 +46,9 @@ package struct SQLAdminKeyStore: AdminKeyStore {
 
   package func adminKey(hash: [UInt8]) async throws -> String? {
     try await database.read { transaction in
-      try transaction.first("select name from admin_keys where hash = $1", [.blob(hash)]) { $0.string(0) }
+      try await transaction.first("select name from admin_keys where hash = $1", [.blob(hash)]) {
+        $0.string(0)
+      }
     }
   }
 }

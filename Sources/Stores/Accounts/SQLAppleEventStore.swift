@@ -17,12 +17,12 @@ package struct SQLAppleEventStore: AppleEventStore {
     try await database.accountStep { transaction in
       var recorded = 0
       for event in events {
-        let own = try transaction.first(
+        let own = try await transaction.first(
           "select revoked_at from apple_revocations where team_id = $1 and subject = $2",
           [.text(event.teamID), .text(event.subject)]
         ) { $0.int64(0) }
         let outcome = AppleEventRule.atOnce(event, ownRevocation: own)
-        recorded += try transaction.execute(
+        recorded += try await transaction.execute(
           """
           insert into apple_events (jti, type, team_id, subject, event_time, received_at, next_try, applied_at,
             outcome)
@@ -40,7 +40,7 @@ package struct SQLAppleEventStore: AppleEventStore {
 
   package func pending(now: Int64, retryAt: Int64, limit: Int64) async throws -> [PendingAppleEvent] {
     try await database.accountStep { transaction in
-      let events = try transaction.rows(
+      let events = try await transaction.rows(
         """
         select jti, type, team_id, subject, event_time, received_at from apple_events
         where applied_at is null and (next_try <= $1 or next_try > $3) order by event_time, id limit $2\(transaction.skippingLocked)
@@ -51,20 +51,22 @@ package struct SQLAppleEventStore: AppleEventStore {
           .integer(now.addingReportingOverflow(2 * Self.longestDelay).partialValue),
         ]
       ) { (event: Self.event($0), received: $0.int64(5)) }
-      return try events.map { event, received in
+      var pending: [PendingAppleEvent] = []
+      for (event, received) in events {
         // The longer it waits already, the longer it waits for the next try: Apple is not to be hammered.
         let delay = min(max(now - received, 0) / 4, Self.longestDelay)
         try transaction.enqueue(
           "update apple_events set next_try = $2 where jti = $1",
           [.text(event.id), .integer(retryAt + delay)])
-        guard event.kind == .accountDeleted || event.kind == .consentRevoked else {
-          return PendingAppleEvent(event: event, tokens: [])
+        var tokens: [SealedAppleToken] = []
+        if event.kind == .accountDeleted || event.kind == .consentRevoked {
+          tokens = try await SQLAppleTokenStore.tokens(
+            "i.provider = 'apple' and i.team_id = $1 and i.subject = $2 and i.consent_at <= $3",
+            [.text(event.teamID), .text(event.subject), .integer(event.time)], transaction)
         }
-        let tokens = try SQLAppleTokenStore.tokens(
-          "i.provider = 'apple' and i.team_id = $1 and i.subject = $2 and i.consent_at <= $3",
-          [.text(event.teamID), .text(event.subject), .integer(event.time)], transaction)
-        return PendingAppleEvent(event: event, tokens: tokens)
+        pending.append(PendingAppleEvent(event: event, tokens: tokens))
       }
+      return pending
     }
   }
 
@@ -72,7 +74,7 @@ package struct SQLAppleEventStore: AppleEventStore {
     _ id: String, consentHolds: Bool, policy: AppleEventPolicy, now: Int64
   ) async throws -> AppleEventResult? {
     try await database.accountStep { transaction in
-      try AppleEventStep(
+      try await AppleEventStep(
         id: id, consentHolds: consentHolds, policy: policy, now: now, transaction: transaction
       ).run()
     }
@@ -80,7 +82,7 @@ package struct SQLAppleEventStore: AppleEventStore {
 
   package func finish(_ id: String, _ outcome: AppleEventOutcome, now: Int64) async throws {
     try await database.accountStep { transaction in
-      try transaction.execute(
+      try await transaction.execute(
         "update apple_events set applied_at = $2, outcome = $3 where jti = $1 and applied_at is null",
         [.text(id), .integer(now), .text(outcome.rawValue)])
     }
@@ -88,7 +90,7 @@ package struct SQLAppleEventStore: AppleEventStore {
 
   package func revoking(teamID: String, subject: String, now: Int64) async throws {
     try await database.accountStep { transaction in
-      try transaction.execute(
+      try await transaction.execute(
         """
         insert into apple_revocations (team_id, subject, revoked_at) values ($1, $2, $3)
         on conflict (team_id, subject) do update set revoked_at = excluded.revoked_at
@@ -98,15 +100,15 @@ package struct SQLAppleEventStore: AppleEventStore {
 
   package func notRevoked(teamID: String, subject: String) async throws {
     try await database.accountStep { transaction in
-      try transaction.execute(
+      try await transaction.execute(
         "delete from apple_revocations where team_id = $1 and subject = $2", [.text(teamID), .text(subject)])
     }
   }
 
   package func forget(before time: Int64) async throws {
     try await database.accountStep { transaction in
-      try transaction.execute("delete from apple_events where applied_at < $1", [.integer(time)])
-      try transaction.execute("delete from apple_revocations where revoked_at < $1", [.integer(time)])
+      try await transaction.execute("delete from apple_events where applied_at < $1", [.integer(time)])
+      try await transaction.execute("delete from apple_revocations where revoked_at < $1", [.integer(time)])
     }
   }
 

@@ -18,7 +18,7 @@ package struct SQLAppleTokenStore: AppleTokenStore {
 
   package func add(_ challenge: AppleChallenge, now: Int64) async throws {
     try await database.accountStep { transaction in
-      try transaction.execute(
+      try await transaction.execute(
         """
         insert into apple_challenges (hash, purpose, client_id, session, expires_at)
         values ($1, $2, $3, $4, $5)
@@ -40,7 +40,7 @@ package struct SQLAppleTokenStore: AppleTokenStore {
       while true {
         try Task.checkCancellation()
         let gone = try await database.accountStep { transaction in
-          try transaction.execute(
+          try await transaction.execute(
             "delete from \(table) where \(key) in (select \(key) from \(table) where expires_at <= $1 limit $2)",
             [.integer(now - Self.margin), .integer(Self.piece)])
         }
@@ -53,20 +53,20 @@ package struct SQLAppleTokenStore: AppleTokenStore {
     _ token: SealedAppleToken, of user: UUID?, now: Int64
   ) async throws -> TokenKeeping {
     try await database.accountStep { transaction in
-      if try Self.keep(token, now: now, transaction) { return .kept }
+      if try await Self.keep(token, now: now, transaction) { return .kept }
       // Locked in this order, as every step of a deletion does.
-      if let user { _ = try UserRows.user(user, locked: true, transaction) }
-      guard let user, let last = try DeletionRows.deletion(.user(user), locked: true, transaction),
+      if let user { _ = try await UserRows.user(user, locked: true, transaction) }
+      guard let user, let last = try await DeletionRows.deletion(.user(user), locked: true, transaction),
         last.state == .deleted
       else { return .orphaned }
-      _ = try DeletionRows.write(DeletionRule.late(last, token, now: now), transaction)
+      _ = try await DeletionRows.write(DeletionRule.late(last, token, now: now), transaction)
       return .queued
     }
   }
 
   package func due(now: Int64, retryAt: Int64, limit: Int64) async throws -> [SealedAppleToken] {
     try await database.accountStep { transaction in
-      let ids = try transaction.rows(
+      let ids = try await transaction.rows(
         "select id from apple_tokens where next_check <= $1 order by next_check, id limit $2\(transaction.skippingLocked)",
         [.integer(now), .integer(max(limit, 0))]
       ) { $0.int64(0) }
@@ -74,25 +74,27 @@ package struct SQLAppleTokenStore: AppleTokenStore {
         try transaction.enqueue(
           "update apple_tokens set next_check = $2 where id = $1", [.integer(id), .integer(retryAt)])
       }
-      return try ids.flatMap { try Self.tokens("t.id = $1", [.integer($0)], transaction) }
+      var due: [SealedAppleToken] = []
+      for id in ids { due += try await Self.tokens("t.id = $1", [.integer(id)], transaction) }
+      return due
     }
   }
 
   package func tokens(of user: UUID) async throws -> [SealedAppleToken] {
-    try await database.read { try Self.tokens("i.user_id = $1", [SQLValue(user)], $0) }
+    try await database.read { try await Self.tokens("i.user_id = $1", [SQLValue(user)], $0) }
   }
 
   package func checked(
     _ id: Int64, _ verdict: AppleTokenVerdict, nextCheck: Int64, now: Int64
   ) async throws {
     try await database.accountStep { transaction in
-      guard let seen = try Self.suspicion(id, transaction) else { return }
+      guard let seen = try await Self.suspicion(id, transaction) else { return }
       // Locked before it is judged, and before its tokens, as deleting goes: a sign-in may be about to replace the
       // token, and what is said of the old one is not to be noted of the new.
-      _ = try transaction.first(
+      _ = try await transaction.first(
         "select 1 from identities where id = $1\(transaction.locking)", [SQLValue(seen.identity)]
       ) { _ in true }
-      guard let token = try Self.suspicion(id, transaction) else { return }
+      guard let token = try await Self.suspicion(id, transaction) else { return }
       var suspect = token.suspect
       switch verdict {
       case .valid: suspect = 0
@@ -101,12 +103,12 @@ package struct SQLAppleTokenStore: AppleTokenStore {
       case .unknown: break
       }
       if suspect >= 2, suspect != token.suspect {
-        try transaction.execute(
+        try await transaction.execute(
           "update identities set status = $2, updated_at = $3 where id = $1",
           [SQLValue(token.identity), .integer(Identity.Status.revoked.rawValue), .integer(now)])
-        try tell(token.identity, now: now, transaction)
+        try await tell(token.identity, now: now, transaction)
       }
-      try transaction.execute(
+      try await transaction.execute(
         "update apple_tokens set suspect = $2, next_check = $3, updated_at = $4 where id = $1",
         [.integer(id), .integer(suspect), .integer(nextCheck), .integer(now)])
     }
@@ -115,18 +117,18 @@ package struct SQLAppleTokenStore: AppleTokenStore {
   /// The identity of a token, and how often Apple has said that it is none.
   private static func suspicion(
     _ id: Int64, _ transaction: Transaction
-  ) throws -> (identity: UUID, suspect: Int64)? {
-    try transaction.first("select identity, suspect from apple_tokens where id = $1", [.integer(id)]) {
+  ) async throws -> (identity: UUID, suspect: Int64)? {
+    try await transaction.first("select identity, suspect from apple_tokens where id = $1", [.integer(id)]) {
       (try $0.uuid(0), $0.int64(1))
     }
   }
 
   /// Tells that Apple honours the identity's token no more.
-  private func tell(_ identity: UUID, now: Int64, _ transaction: Transaction) throws {
-    let owner = try transaction.first(
+  private func tell(_ identity: UUID, now: Int64, _ transaction: Transaction) async throws {
+    let owner = try await transaction.first(
       "select user_id from identities where id = $1", [SQLValue(identity)]
     ) { try $0.uuid(0) }
-    guard let owner, let user = try UserRows.user(owner, transaction),
+    guard let owner, let user = try await UserRows.user(owner, transaction),
       let found = user.identities.first(where: { $0.id == identity })
     else { return }
     try AuditRows.write(
@@ -139,9 +141,9 @@ package struct SQLAppleTokenStore: AppleTokenStore {
   /// Keeps the token in the place of an older one of the same identity and client; false where nobody has the identity.
   @discardableResult static func keep(
     _ token: SealedAppleToken, now: Int64, _ transaction: Transaction
-  ) throws -> Bool {
+  ) async throws -> Bool {
     // Locked, so that the identity is not deleted in between. One that is gone keeps no token.
-    let identity = try transaction.first(
+    let identity = try await transaction.first(
       """
       select id from identities where provider = 'apple' and team_id = $1 and subject = $2\(
         transaction.locking)
@@ -149,10 +151,10 @@ package struct SQLAppleTokenStore: AppleTokenStore {
     ) { try $0.uuid(0) }
     guard let identity else { return false }
     // A new row, not the old one changed: what Apple says of the old token must not be noted of this one.
-    try transaction.execute(
+    try await transaction.execute(
       "delete from apple_tokens where identity = $1 and client_id = $2",
       [SQLValue(identity), .text(token.clientID)])
-    _ = try transaction.insert(
+    _ = try await transaction.insert(
       """
       insert into apple_tokens (identity, client_id, sealing_key, sealed, next_check, updated_at)
       values ($1, $2, $3, $4, $5, $6)
@@ -167,8 +169,8 @@ package struct SQLAppleTokenStore: AppleTokenStore {
   /// Tokens, `t`, of identities, `i`, on that condition.
   static func tokens(
     _ condition: String, _ values: [SQLValue], _ transaction: Transaction
-  ) throws -> [SealedAppleToken] {
-    try transaction.rows(
+  ) async throws -> [SealedAppleToken] {
+    try await transaction.rows(
       """
       select t.id, i.team_id, i.subject, t.client_id, t.sealing_key, t.sealed, t.next_check
       from apple_tokens t join identities i on i.id = t.identity where \(condition) order by t.id

@@ -11,10 +11,10 @@ package struct SQLAuditStore: AuditStore {
   }
 
   package func audit(_ filter: AuditFilter, before: Int64?, limit: Int64) async throws -> [AuditEntry] {
-    try await database.read { try AuditRows.entries(filter, before: before, limit: limit, $0) }
+    try await database.read { try await AuditRows.entries(filter, before: before, limit: limit, $0) }
   }
 
   package func forgetAudit(before time: Int64, limit: Int64) async throws -> Int {
-    try await database.write { try AuditRows.forget(before: time, limit: limit, $0) }
+    try await database.write { try await AuditRows.forget(before: time, limit: limit, $0) }
   }
 }

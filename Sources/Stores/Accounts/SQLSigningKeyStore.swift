@@ -15,14 +15,14 @@ package struct SQLSigningKeyStore: SigningKeyStore {
   }
 
   package func signingKeys(fresh: StoredSigningKey, now: Int64) async throws -> [StoredSigningKey] {
-    let kept = try await database.read { try Self.keys(now: now, $0) }
+    let kept = try await database.read { try await Self.keys(now: now, $0) }
     if !kept.isEmpty { return kept }
     return try await database.write { transaction in
       // Another node may have been first: then its key is everyone's.
-      let kept = try Self.keys(now: now, transaction)
+      let kept = try await Self.keys(now: now, transaction)
       if !kept.isEmpty { return kept }
-      try Self.insert(fresh, transaction)
-      return try Self.keys(now: now, transaction)
+      try await Self.insert(fresh, transaction)
+      return try await Self.keys(now: now, transaction)
     }
   }
 
@@ -30,14 +30,14 @@ package struct SQLSigningKeyStore: SigningKeyStore {
     to next: StoredSigningKey, after newest: String, keepUntil: Int64, now: Int64
   ) async throws -> Bool {
     try await database.write { transaction in
-      let known = try transaction.rows("select kid from signing_keys where published_until is null") {
+      let known = try await transaction.rows("select kid from signing_keys where published_until is null") {
         $0.string(0)
       }
       guard known == [newest] else { return false }
-      try transaction.execute("delete from signing_keys where published_until <= $1", [.integer(now)])
-      try transaction.execute(
+      try await transaction.execute("delete from signing_keys where published_until <= $1", [.integer(now)])
+      try await transaction.execute(
         "update signing_keys set published_until = $2 where kid = $1", [.text(newest), .integer(keepUntil)])
-      try Self.insert(next, transaction)
+      try await Self.insert(next, transaction)
       try AuditRows.write(
         .signingKeyRotated, by: origin, user: nil, reason: next.kid, now: now, transaction)
       return true
@@ -45,25 +45,25 @@ package struct SQLSigningKeyStore: SigningKeyStore {
   }
 
   package func refreshSecrets(fresh: StoredRefreshSecret) async throws -> [StoredRefreshSecret] {
-    let kept = try await database.read { try Self.secrets($0) }
+    let kept = try await database.read { try await Self.secrets($0) }
     if !kept.isEmpty { return kept }
     return try await database.write { transaction in
-      let kept = try Self.secrets(transaction)
+      let kept = try await Self.secrets(transaction)
       if !kept.isEmpty { return kept }
-      try transaction.execute(
+      try await transaction.execute(
         "insert into refresh_secrets (generation, secret, sealing_key) values (1, $1, $2)",
         [.blob(fresh.material), SQLValue(fresh.sealingKey)])
-      return try Self.secrets(transaction)
+      return try await Self.secrets(transaction)
     }
   }
 
   package func personSecret(fresh: [UInt8]) async throws -> [UInt8] {
-    if let kept = try await database.read({ try PersonRows.secret(fresh: nil, $0) }) { return kept }
-    return try await database.write { try PersonRows.secret(fresh: fresh, $0) ?? fresh }
+    if let kept = try await database.read({ try await PersonRows.secret(fresh: nil, $0) }) { return kept }
+    return try await database.write { try await PersonRows.secret(fresh: fresh, $0) ?? fresh }
   }
 
-  private static func keys(now: Int64, _ transaction: Transaction) throws -> [StoredSigningKey] {
-    try transaction.rows(
+  private static func keys(now: Int64, _ transaction: Transaction) async throws -> [StoredSigningKey] {
+    try await transaction.rows(
       """
       select kid, sealing_key, material, active_from, published_until from signing_keys
       where published_until is null or published_until > $1 order by active_from, kid
@@ -75,8 +75,8 @@ package struct SQLSigningKeyStore: SigningKeyStore {
     }
   }
 
-  private static func insert(_ key: StoredSigningKey, _ transaction: Transaction) throws {
-    try transaction.execute(
+  private static func insert(_ key: StoredSigningKey, _ transaction: Transaction) async throws {
+    try await transaction.execute(
       """
       insert into signing_keys (kid, sealing_key, material, active_from, published_until)
       values ($1, $2, $3, $4, $5)
@@ -87,8 +87,8 @@ package struct SQLSigningKeyStore: SigningKeyStore {
       ])
   }
 
-  private static func secrets(_ transaction: Transaction) throws -> [StoredRefreshSecret] {
-    try transaction.rows(
+  private static func secrets(_ transaction: Transaction) async throws -> [StoredRefreshSecret] {
+    try await transaction.rows(
       "select generation, secret, sealing_key from refresh_secrets order by generation desc"
     ) {
       StoredRefreshSecret(

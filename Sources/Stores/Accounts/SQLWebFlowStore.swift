@@ -17,7 +17,7 @@ package struct SQLWebFlowStore: WebFlowStore {
 
   package func begin(_ flow: WebFlow) async throws {
     try await database.accountStep { transaction in
-      try transaction.execute(
+      try await transaction.execute(
         "insert into web_flows (\(Self.columns)) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
         [
           SQLValue(flow.id), .blob(flow.stateHash), SQLValue(flow.browserHash), .text(flow.nonce),
@@ -29,7 +29,7 @@ package struct SQLWebFlowStore: WebFlowStore {
 
   package func answer(_ stateHash: [UInt8], now: Int64) async throws -> WebFlow? {
     try await database.accountStep { transaction in
-      try transaction.first(
+      try await transaction.first(
         """
         update web_flows set answered_at = $2
         where state_hash = $1 and answered_at is null and expires_at > $2
@@ -45,7 +45,7 @@ package struct SQLWebFlowStore: WebFlowStore {
   ) async throws {
     let text = AssertionText.spell(assertion, token)
     try await database.accountStep { transaction in
-      try transaction.execute(
+      try await transaction.execute(
         """
         update web_flows set assertion = $2, code_hash = $3, expires_at = $4
         where id = $1 and answered_at is not null and assertion is null
@@ -55,7 +55,7 @@ package struct SQLWebFlowStore: WebFlowStore {
 
   package func peek(_ codeHash: [UInt8]) async throws -> CompletedFlow? {
     try await database.read { transaction in
-      try transaction.first(
+      try await transaction.first(
         """
         select \(Self.columns), assertion from web_flows
         where code_hash = $1 and assertion is not null

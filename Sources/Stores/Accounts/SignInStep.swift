@@ -10,22 +10,22 @@ struct SignInStep {
   private var assertion: IdentityAssertion { signIn.assertion }
   private var now: Int64 { signIn.now }
 
-  func run() throws -> OpenSession {
-    try transaction.lock(names: IdentityTokenRows.names(assertion))
-    let token = try IdentityTokenRows.facts(assertion, transaction)
-    let facts = try load(token)
+  func run() async throws -> OpenSession {
+    try await transaction.lock(names: IdentityTokenRows.names(assertion))
+    let token = try await IdentityTokenRows.facts(assertion, transaction)
+    let facts = try await load(token)
     let decision = try SignInRule.decide(signIn, facts)
     switch decision {
     case .again:
       guard let user = facts.user, let session = token.opened else { throw SignInRefusal.tokenUsed }
       return OpenSession(user: user, session: session)
     case .signIn(let user, let identity):
-      let open = try Self.enter(user, by: identity, signIn, transaction)
-      return try finish(open, token, .login)
+      let open = try await Self.enter(user, by: identity, signIn, transaction)
+      return try await finish(open, token, .login)
     case .adopt(let user):
-      let identity = try ForwardingRows.consulted(Profile.identity(signIn, of: user.id), transaction)
+      let identity = try await ForwardingRows.consulted(Profile.identity(signIn, of: user.id), transaction)
       let adopted = Profile.updated(user, by: assertion, before: nil, now: now)
-      try UserRows.insert(identity, transaction)
+      try await UserRows.insert(identity, transaction)
       try UserRows.update(adopted, transaction)
       try AuditRows.write(
         .identityLinked, by: signIn.origin, user: user.id, session: signIn.session,
@@ -33,25 +33,27 @@ struct SignInStep {
         now: now, transaction)
       let entered = open(adopted, with: identity)
       try EventRows.insert(.linked(entered, identity, wasAnonymous: user.isAnonymous, now: now), transaction)
-      return try finish(entered, token, .login)
+      return try await finish(entered, token, .login)
     case .signUp:
       var open = signIn.newcomer
-      open.user.identities = try open.user.identities.map { try ForwardingRows.consulted($0, transaction) }
-      guard try UserRows.insert(open.user, transaction) else { throw DatabaseError.conflict }
-      for identity in open.user.identities { try UserRows.insert(identity, transaction) }
-      return try finish(open, token, .userSignedUp)
+      for (place, identity) in open.user.identities.enumerated() {
+        open.user.identities[place] = try await ForwardingRows.consulted(identity, transaction)
+      }
+      guard try await UserRows.insert(open.user, transaction) else { throw DatabaseError.conflict }
+      for identity in open.user.identities { try await UserRows.insert(identity, transaction) }
+      return try await finish(open, token, .userSignedUp)
     }
   }
 
-  private func load(_ token: TokenFacts) throws -> SignInRule.Facts {
-    let found = try Self.identity(assertion, transaction)
+  private func load(_ token: TokenFacts) async throws -> SignInRule.Facts {
+    let found = try await Self.identity(assertion, transaction)
     var namesakes: [UUID] = []
     if found == nil, SignInRule.mayMatch(signIn), let email = Profile.address(assertion) {
-      namesakes = try transaction.rows(
+      namesakes = try await transaction.rows(
         "select id from users where email = $1 and email_confirmed_at is not null limit 2", [.text(email)]
       ) { try $0.uuid(0) }
     }
-    let users = try UserRows.lock(namesakes + (found.map { [$0.userID] } ?? []), transaction)
+    let users = try await UserRows.lock(namesakes + (found.map { [$0.userID] } ?? []), transaction)
     guard let found else {
       return SignInRule.Facts(token: token, identity: nil, user: nil, namesakes: users)
     }
@@ -64,12 +66,12 @@ struct SignInStep {
 
   private func finish(
     _ open: OpenSession, _ token: TokenFacts, _ action: AuditAction
-  ) throws -> OpenSession {
+  ) async throws -> OpenSession {
     try AccountSessionRows.insert(open.session, transaction)
     try AuditRows.write(
       action, by: signIn.origin, user: open.user.id, session: open.session.id, reason: assertion.provider,
       now: now, transaction)
-    try IdentityTokenRows.consume(
+    try await IdentityTokenRows.consume(
       assertion, token, .signIn, session: open.session.id, now: now, transaction)
     let event: OutgoingEvent =
       action == .userSignedUp
@@ -87,16 +89,17 @@ struct SignInStep {
   // MARK: What linking does as well
 
   /// The token's identity, also by the name that it had before its team's transfer.
-  static func identity(_ assertion: IdentityAssertion, _ transaction: Transaction) throws -> Identity? {
-    try UserRows.identity(
+  static func identity(_ assertion: IdentityAssertion, _ transaction: Transaction) async throws -> Identity? {
+    let found = try await UserRows.identity(
       provider: assertion.provider, teamID: assertion.teamID, subject: assertion.subject, transaction)
-      ?? UserRows.transferred(assertion, transaction)
+    if let found { return found }
+    return try await UserRows.transferred(assertion, transaction)
   }
 
   /// Writes what the token says of a known identity and its user; a session for them, which is not written yet.
   static func enter(
     _ user: User, by identity: Identity, _ signIn: IdentitySignIn, _ transaction: Transaction
-  ) throws -> OpenSession {
+  ) async throws -> OpenSession {
     let assertion = signIn.assertion
     var known = Profile.updated(identity, by: assertion, now: signIn.now)
     let isRekeyed = known.subject != assertion.subject || known.teamID != assertion.teamID
@@ -105,7 +108,7 @@ struct SignInStep {
     try UserRows.update(updated, transaction)
     try UserRows.update(known, isRekeyed: isRekeyed, transaction)
     if isRekeyed {
-      try KeyUserRows.rename(identity, to: known, of: user.id, transaction)
+      try await KeyUserRows.rename(identity, to: known, of: user.id, transaction)
       try AuditRows.write(
         .identityTransferred, by: signIn.origin, user: user.id,
         reason: "\(identity.teamID) to \(known.teamID)", now: signIn.now, transaction)

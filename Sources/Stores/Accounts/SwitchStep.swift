@@ -7,12 +7,12 @@ struct SwitchStep {
   let change: AccountSwitch
   let transaction: Transaction
 
-  func run() throws -> OpenSession {
-    guard let ticket = try SwitchTicketRows.ticket(change.ticketHash, locked: false, transaction) else {
+  func run() async throws -> OpenSession {
+    guard let ticket = try await SwitchTicketRows.ticket(change.ticketHash, locked: false, transaction) else {
       throw SignInRefusal.challengeInvalid
     }
-    try transaction.lock(names: ["subject \(ticket.provider) \(ticket.subject)"])
-    let facts = try load(ticket)
+    try await transaction.lock(names: ["subject \(ticket.provider) \(ticket.subject)"])
+    let facts = try await load(ticket)
     switch try SwitchRule.decide(change, facts) {
     case .again(let user):
       guard let session = facts.opened else { throw SignInRefusal.tokenUsed }
@@ -47,22 +47,24 @@ struct SwitchStep {
     }
   }
 
-  private func load(_ seen: SwitchTicket) throws -> SwitchRule.Facts {
-    let found = try UserRows.identity(
+  private func load(_ seen: SwitchTicket) async throws -> SwitchRule.Facts {
+    let found = try await UserRows.identity(
       provider: seen.provider, teamID: seen.teamID, subject: seen.subject, transaction)
-    let owner = try AccountSessionRows.userID(change.bearer, transaction)
-    let users = try UserRows.lock([owner, found?.userID].compactMap { $0 }, transaction)
+    let owner = try await AccountSessionRows.userID(change.bearer, transaction)
+    let users = try await UserRows.lock([owner, found?.userID].compactMap { $0 }, transaction)
     var bearer: OpenSession?
     if let user = users.first(where: { $0.id == owner }),
-      let session = try AccountSessionRows.locked(change.bearer, of: user.id, transaction)
+      let session = try await AccountSessionRows.locked(change.bearer, of: user.id, transaction)
     {
       bearer = OpenSession(user: user, session: session)
     }
-    let ticket = try SwitchTicketRows.ticket(change.ticketHash, locked: true, transaction)
+    let ticket = try await SwitchTicketRows.ticket(change.ticketHash, locked: true, transaction)
     let user = users.first { $0.id == found?.userID }
     return SwitchRule.Facts(
-      ticket: ticket, opened: try AccountSessionRows.session(ticket?.opened, transaction), bearer: bearer,
+      ticket: ticket, opened: try await AccountSessionRows.session(ticket?.opened, transaction),
+      bearer: bearer,
       identity: user?.identities.first { $0.id == found?.id }, user: user,
-      revokedAt: try IdentityTokenRows.revocation(teamID: seen.teamID, subject: seen.subject, transaction))
+      revokedAt: try await IdentityTokenRows.revocation(
+        teamID: seen.teamID, subject: seen.subject, transaction))
   }
 }

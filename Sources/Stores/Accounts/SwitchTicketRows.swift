@@ -6,8 +6,8 @@ import SQL
 enum SwitchTicketRows {
   static func ticket(
     _ hash: [UInt8], locked: Bool, _ transaction: Transaction
-  ) throws -> SwitchTicket? {
-    try transaction.first(
+  ) async throws -> SwitchTicket? {
+    try await transaction.first(
       """
       select bearer, provider, team_id, subject, user_id, issued_at, auth_time, expires_at, used_at, opened
       from switch_tickets where hash = $1\(locked ? transaction.locking : "")

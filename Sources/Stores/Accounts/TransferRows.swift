@@ -19,8 +19,8 @@ enum TransferRows {
   static func waiting(
     _ transfer: AccountTransfer, _ step: TransferStep, again: Bool, after: UUID?, limit: Int64,
     _ transaction: Transaction
-  ) throws -> [TransferUser] {
-    try transaction.rows(
+  ) async throws -> [TransferUser] {
+    try await transaction.rows(
       """
       select \(columns) \(waiting(step, again: again))\(after == nil ? "" : " and i.id > $4") order by i.id limit $3
       """,
@@ -31,8 +31,8 @@ enum TransferRows {
 
   static func count(
     _ transfer: AccountTransfer, _ step: TransferStep, again: Bool, _ transaction: Transaction
-  ) throws -> Int64 {
-    try transaction.first(
+  ) async throws -> Int64 {
+    try await transaction.first(
       "select count(*) \(waiting(step, again: again))", [.integer(transfer.id), .text(transfer.source)]
     ) { $0.int64(0) } ?? 0
   }
@@ -40,8 +40,8 @@ enum TransferRows {
   /// Those of the source's, and those that were.
   static func results(
     _ transfer: AccountTransfer, after: UUID?, limit: Int64, _ transaction: Transaction
-  ) throws -> [TransferUser] {
-    try transaction.rows(
+  ) async throws -> [TransferUser] {
+    try await transaction.rows(
       """
       select \(columns) from identities i
         left join transferred_identities t on t.identity = i.id and t.transfer = $1
@@ -57,9 +57,9 @@ enum TransferRows {
     _ result: TransferResult, _ identity: UUID, _ transfer: AccountTransfer, reason: String? = nil,
     now: Int64,
     _ transaction: Transaction
-  ) throws {
+  ) async throws {
     // Where the identity is gone there is nothing to note.
-    try transaction.execute(
+    try await transaction.execute(
       """
       insert into transferred_identities (transfer, identity, result, reason, updated_at)
       select $1, id, $3, $4, $5 from identities where id = $2
@@ -72,8 +72,8 @@ enum TransferRows {
   /// What was noted of an identity; nil where nothing was.
   static func result(
     _ identity: UUID, _ transfer: AccountTransfer, _ transaction: Transaction
-  ) throws -> TransferResult? {
-    try transaction.first(
+  ) async throws -> TransferResult? {
+    try await transaction.first(
       "select result from transferred_identities where transfer = $1 and identity = $2",
       [.integer(transfer.id), SQLValue(identity)]
     ) { TransferResult(rawValue: $0.string(0)) } ?? nil

@@ -26,25 +26,32 @@ enum UserRows {
   }
 
   /// The user with their identities; locked, those who would change it wait.
-  static func user(_ id: UUID, locked: Bool = false, _ transaction: Transaction) throws -> User? {
+  static func user(_ id: UUID, locked: Bool = false, _ transaction: Transaction) async throws -> User? {
     let end = locked ? transaction.locking : ""
-    let user = try transaction.first("select \(columns) from users u where u.id = $1\(end)", [SQLValue(id)]) {
+    let user = try await transaction.first(
+      "select \(columns) from users u where u.id = $1\(end)", [SQLValue(id)]
+    ) {
       try read($0)
     }
-    return try user.map { try complete($0, transaction) }
+    guard let user else { return nil }
+    return try await complete(user, transaction)
   }
 
   /// Locks the users, in one order; those that are gone are left out.
-  static func lock(_ ids: [UUID], _ transaction: Transaction) throws -> [User] {
+  static func lock(_ ids: [UUID], _ transaction: Transaction) async throws -> [User] {
     let sorted = Set(ids).sorted { $0.octets.lexicographicallyPrecedes($1.octets) }
-    return try sorted.compactMap { try user($0, locked: true, transaction) }
+    var users: [User] = []
+    for id in sorted {
+      if let user = try await user(id, locked: true, transaction) { users.append(user) }
+    }
+    return users
   }
 
   /// Adds the identities, and what `app_metadata` says of them. Anonymous users have none.
-  static func complete(_ user: User, _ transaction: Transaction) throws -> User {
+  static func complete(_ user: User, _ transaction: Transaction) async throws -> User {
     var user = user
     if !user.isAnonymous {
-      user.identities = try transaction.rows(
+      user.identities = try await transaction.rows(
         "select \(identityColumns) from identities where user_id = $1 order by created_at, id",
         [SQLValue(user.id)]
       ) { try identity($0) }
@@ -55,8 +62,8 @@ enum UserRows {
 
   static func identity(
     provider: String, teamID: String, subject: String, _ transaction: Transaction
-  ) throws -> Identity? {
-    try transaction.first(
+  ) async throws -> Identity? {
+    try await transaction.first(
       """
       select \(identityColumns) from identities where provider = $1 and team_id = $2 and subject = $3
       """, [.text(provider), .text(teamID), .text(subject)]
@@ -64,9 +71,11 @@ enum UserRows {
   }
 
   /// The identity that is to be known by another name since its team was transferred.
-  static func transferred(_ assertion: IdentityAssertion, _ transaction: Transaction) throws -> Identity? {
+  static func transferred(
+    _ assertion: IdentityAssertion, _ transaction: Transaction
+  ) async throws -> Identity? {
     guard let former = assertion.transferSubject, !former.isEmpty else { return nil }
-    let found = try transaction.rows(
+    let found = try await transaction.rows(
       """
       select \(identityColumns) from identities
       where provider = $1 and (transfer_subject = $2 or (subject = $2 and team_id <> $3)) limit 2
@@ -88,8 +97,8 @@ enum UserRows {
   // MARK: Writing
 
   /// False where the id is taken.
-  static func insert(_ user: User, _ transaction: Transaction) throws -> Bool {
-    try transaction.execute(
+  static func insert(_ user: User, _ transaction: Transaction) async throws -> Bool {
+    try await transaction.execute(
       """
       insert into users (id, is_anonymous, email, email_confirmed_at, real_email, app_metadata, user_metadata,
         created_at, updated_at, last_sign_in_at, banned_until, deleting_since)
@@ -108,8 +117,8 @@ enum UserRows {
   }
 
   /// Throws `conflict`, after which the step is begun anew, where the name or the id is taken.
-  static func insert(_ identity: Identity, _ transaction: Transaction) throws {
-    let inserted = try transaction.execute(
+  static func insert(_ identity: Identity, _ transaction: Transaction) async throws {
+    let inserted = try await transaction.execute(
       """
       insert into identities (id, user_id, provider, team_id, subject, email, is_private_email, status,
         consent_at, data, created_at, updated_at, last_sign_in_at, forwards_email, forwarding_at)
@@ -157,8 +166,8 @@ enum UserRows {
 
 extension UserRows {
   /// Whether another user has the address.
-  static func isTaken(_ email: String, but user: UUID, _ transaction: Transaction) throws -> Bool {
-    try transaction.first(
+  static func isTaken(_ email: String, but user: UUID, _ transaction: Transaction) async throws -> Bool {
+    try await transaction.first(
       "select 1 from users where email = $1 and id <> $2 limit 1", [.text(email), SQLValue(user)]
     ) { _ in true } ?? false
   }
@@ -166,14 +175,16 @@ extension UserRows {
   /// Deletes the user with everything that hangs on it; false where there is none.
   @discardableResult static func delete(
     _ id: UUID, by origin: RequestOrigin = .server, reason: String?, now: Int64, _ transaction: Transaction
-  ) throws -> Bool {
-    try KeyUserRows.leave(id, transaction)
-    let identities = try transaction.rows(
+  ) async throws -> Bool {
+    try await KeyUserRows.leave(id, transaction)
+    let identities = try await transaction.rows(
       "select \(identityColumns) from identities where user_id = $1", [SQLValue(id)]
     ) { try identity($0) }
-    try PersonRows.carry(from: id, to: identities, now: now, transaction)
-    try KeyUserRows.forget(id, transaction)
-    guard try transaction.execute("delete from users where id = $1", [SQLValue(id)]) > 0 else { return false }
+    try await PersonRows.carry(from: id, to: identities, now: now, transaction)
+    try await KeyUserRows.forget(id, transaction)
+    guard try await transaction.execute("delete from users where id = $1", [SQLValue(id)]) > 0 else {
+      return false
+    }
     try endDeviceTokens(of: id, transaction)
     // Such a call is nobody's any more, and is settled all the same.
     try transaction.enqueue(

@@ -22,11 +22,11 @@ package struct SQLKeptAnswerStore: KeptAnswerStore {
     _ claim: AnswerClaim, lease: Int64, life: Int64, now: Int64
   ) async throws -> AnswerState {
     try await database.write { transaction in
-      let now = try clock.time(transaction, now: now)
-      try transaction.execute(
+      let now = try await clock.time(transaction, now: now)
+      try await transaction.execute(
         "delete from kept_answers where id = $1 and erase_at <= $2", [.blob(claim.id), .integer(now)])
       // One conditional insert: of two that come at once the second waits, and finds the first's row.
-      let made = try transaction.execute(
+      let made = try await transaction.execute(
         """
         insert into kept_answers (id, body_hash, run, user_id, state, leased_until, erase_at)
         values ($1, $2, $3, (select id from users where id = $4), $5, $6, $7) on conflict (id) do nothing
@@ -36,13 +36,13 @@ package struct SQLKeptAnswerStore: KeptAnswerStore {
           .integer(State.running.rawValue), .integer(now + lease), .integer(now + lease + life),
         ])
       if made > 0 { return .claimed }
-      return try Self.state(claim.id, bodyHash: claim.bodyHash, now: now, transaction)
+      return try await Self.state(claim.id, bodyHash: claim.bodyHash, now: now, transaction)
     }
   }
 
   package func state(_ id: [UInt8], now: Int64) async throws -> AnswerState {
     try await database.read { transaction in
-      try Self.state(id, bodyHash: nil, now: try clock.time(transaction, now: now), transaction)
+      try await Self.state(id, bodyHash: nil, now: try await clock.time(transaction, now: now), transaction)
     }
   }
 
@@ -50,8 +50,8 @@ package struct SQLKeptAnswerStore: KeptAnswerStore {
     _ id: [UInt8], run: [UInt8], lease: Int64, life: Int64, now: Int64
   ) async throws -> Bool {
     try await database.write { transaction in
-      let now = try clock.time(transaction, now: now)
-      return try transaction.execute(
+      let now = try await clock.time(transaction, now: now)
+      return try await transaction.execute(
         "update kept_answers set leased_until = $3, erase_at = $4 where id = $1 and run = $2 and state = 0",
         [.blob(id), .blob(run), .integer(now + lease), .integer(now + lease + life)]) > 0
     }
@@ -61,9 +61,9 @@ package struct SQLKeptAnswerStore: KeptAnswerStore {
     _ id: [UInt8], run: [UInt8], sealed: [UInt8]?, life: Int64, now: Int64
   ) async throws -> Bool {
     try await database.write { transaction in
-      let now = try clock.time(transaction, now: now)
+      let now = try await clock.time(transaction, now: now)
       let state = sealed == nil ? State.incomplete : .kept
-      return try transaction.execute(
+      return try await transaction.execute(
         """
         update kept_answers set state = $3, sealed = $4, erase_at = $5
         where id = $1 and run = $2 and state = 0
@@ -77,7 +77,7 @@ package struct SQLKeptAnswerStore: KeptAnswerStore {
 
   package func withdraw(_ id: [UInt8], run: [UInt8]) async throws {
     try await database.write { transaction in
-      _ = try transaction.execute(
+      _ = try await transaction.execute(
         "delete from kept_answers where id = $1 and run = $2 and state = 0", [.blob(id), .blob(run)])
     }
   }
@@ -85,18 +85,18 @@ package struct SQLKeptAnswerStore: KeptAnswerStore {
   package func sweep(now: Int64) async throws -> Int {
     let limit = 500
     let isDue = try await database.read { transaction in
-      try transaction.first(
+      try await transaction.first(
         "select exists (select 1 from kept_answers where erase_at <= $1)",
-        [.integer(try clock.time(transaction, now: now))]
+        [.integer(try await clock.time(transaction, now: now))]
       ) { $0.bool(0) } ?? false
     }
     guard isDue else { return 0 }
     return try await database.write { transaction in
-      try transaction.execute(
+      try await transaction.execute(
         """
         delete from kept_answers where id in (
           select id from kept_answers where erase_at <= $1 order by erase_at limit $2)
-        """, [.integer(try clock.time(transaction, now: now)), .integer(Int64(limit))])
+        """, [.integer(try await clock.time(transaction, now: now)), .integer(Int64(limit))])
     }
   }
 
@@ -104,7 +104,7 @@ package struct SQLKeptAnswerStore: KeptAnswerStore {
     ofSession hash: [UInt8], now: Int64
   ) async throws -> (keyID: [UInt8], userID: String?)? {
     try await database.read { transaction in
-      try transaction.first(
+      try await transaction.first(
         """
         select device_keys.key_id, session_tokens.user_id
         from session_tokens join device_keys on device_keys.id = session_tokens.device
@@ -116,8 +116,8 @@ package struct SQLKeptAnswerStore: KeptAnswerStore {
 
   private static func state(
     _ id: [UInt8], bodyHash: [UInt8]?, now: Int64, _ transaction: Transaction
-  ) throws -> AnswerState {
-    try transaction.first(
+  ) async throws -> AnswerState {
+    try await transaction.first(
       "select body_hash, state, sealed, leased_until, erase_at, run from kept_answers where id = $1",
       [.blob(id)]
     ) { row -> AnswerState in

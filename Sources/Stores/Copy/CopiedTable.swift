@@ -22,8 +22,8 @@ struct CopiedTable: Sendable {
   var key: [Int]
 
   /// Every table that holds data, those before that others refer to.
-  static func all(_ transaction: Transaction) throws -> [CopiedTable] {
-    let names = try transaction.rows(
+  static func all(_ transaction: Transaction) async throws -> [CopiedTable] {
+    let names = try await transaction.rows(
       """
       select name from sqlite_master where type = 'table' and name not like 'sqlite%'
         and name not in ('schema_versions', 'meta') order by name
@@ -32,23 +32,25 @@ struct CopiedTable: Sendable {
     var left = names
     var sorted: [String] = []
     while !left.isEmpty {
-      let free = try left.filter { name in
-        let others = try transaction.rows("select \"table\" from pragma_foreign_key_list($1)", [.text(name)])
-        {
-          $0.string(0)
-        }
-        return others.allSatisfy { $0 == name || !left.contains($0) }
+      var free: [String] = []
+      for name in left {
+        let others = try await transaction.rows(
+          "select \"table\" from pragma_foreign_key_list($1)", [.text(name)]
+        ) { $0.string(0) }
+        if others.allSatisfy({ $0 == name || !left.contains($0) }) { free.append(name) }
       }
       // Tables that refer to each other have no order; there are none.
       guard !free.isEmpty else { throw DatabaseError.failed(code: 0, "tables refer to each other: \(left)") }
       sorted += free
       left.removeAll { free.contains($0) }
     }
-    return try sorted.map { try CopiedTable($0, transaction) }
+    var tables: [CopiedTable] = []
+    for name in sorted { tables.append(try await CopiedTable(name, transaction)) }
+    return tables
   }
 
-  private init(_ name: String, _ transaction: Transaction) throws {
-    let found = try transaction.rows(
+  private init(_ name: String, _ transaction: Transaction) async throws {
+    let found = try await transaction.rows(
       "select name, lower(type), pk from pragma_table_info($1) order by cid", [.text(name)]
     ) { (name: $0.string(0), type: $0.string(1), key: $0.int(2)) }
     self.name = name
@@ -63,9 +65,9 @@ struct CopiedTable: Sendable {
   }
 
   /// The table with the types of PostgreSQL that SQLite does not tell.
-  func suited(to target: Transaction) throws -> CopiedTable {
+  func suited(to target: Transaction) async throws -> CopiedTable {
     guard target.dialect == .postgreSQL else { return self }
-    let names = try target.rows(
+    let names = try await target.rows(
       """
       select column_name from information_schema.columns
       where table_schema = current_schema() and table_name = $1 and udt_name = 'uuid'
@@ -79,8 +81,8 @@ struct CopiedTable: Sendable {
   }
 
   /// The rows after the one with that key, in order, at most `limit`; nil begins with the first.
-  func page(after last: [SQLValue]?, limit: Int, _ transaction: Transaction) throws -> [[SQLValue]] {
-    try rows(
+  func page(after last: [SQLValue]?, limit: Int, _ transaction: Transaction) async throws -> [[SQLValue]] {
+    try await rows(
       last.map { "where \(keyTuple(transaction.dialect)) > \(Self.parameters(1, $0.count))" } ?? "",
       (last ?? []) + [.integer(Int64(limit))], limit: "limit $\((last?.count ?? 0) + 1)", transaction)
   }
@@ -88,31 +90,31 @@ struct CopiedTable: Sendable {
   /// The rows after one key up to another, which is one of them.
   func rows(
     after last: [SQLValue]?, upTo end: [SQLValue], _ transaction: Transaction
-  ) throws -> [[SQLValue]] {
+  ) async throws -> [[SQLValue]] {
     let key = keyTuple(transaction.dialect)
     var condition = "where \(key) <= \(Self.parameters(1, end.count))"
     if let last { condition += " and \(key) > \(Self.parameters(end.count + 1, last.count))" }
-    return try rows(condition, end + (last ?? []), limit: "", transaction)
+    return try await rows(condition, end + (last ?? []), limit: "", transaction)
   }
 
   /// Adds rows, as few or many as one page has.
-  func insert(_ rows: [[SQLValue]], _ transaction: Transaction) throws {
+  func insert(_ rows: [[SQLValue]], _ transaction: Transaction) async throws {
     let width = columns.count
     let lines = rows.indices.map { Self.parameters($0 * width + 1, width) }
-    try transaction.execute(
+    try await transaction.execute(
       "insert into \(name) (\(list(columns.indices.map { $0 }))) values \(lines.joined(separator: ", "))",
       rows.flatMap { $0 })
   }
 
-  func count(_ transaction: Transaction) throws -> Int64 {
-    try transaction.first("select count(*) from \(name)") { $0.int64(0) } ?? 0
+  func count(_ transaction: Transaction) async throws -> Int64 {
+    try await transaction.first("select count(*) from \(name)") { $0.int64(0) } ?? 0
   }
 
   /// Lets a key that PostgreSQL counts up go on after the highest that was copied.
-  func continueCounting(_ transaction: Transaction) throws {
+  func continueCounting(_ transaction: Transaction) async throws {
     guard transaction.dialect == .postgreSQL, key.count == 1, columns[key[0]].kind == .integer else { return }
     let column = columns[key[0]].name
-    _ = try transaction.rows(
+    _ = try await transaction.rows(
       """
       select setval(pg_get_serial_sequence($1, $2), (select max(\(column)) from \(name)))
       where pg_get_serial_sequence($1, $2) is not null and exists (select 1 from \(name))
@@ -124,9 +126,9 @@ struct CopiedTable: Sendable {
 
   private func rows(
     _ condition: String, _ values: [SQLValue], limit: String, _ transaction: Transaction
-  ) throws -> [[SQLValue]] {
+  ) async throws -> [[SQLValue]] {
     let order = key.map { ordered($0, transaction.dialect) }.joined(separator: ", ")
-    return try transaction.rows(
+    return try await transaction.rows(
       "select \(list(columns.indices.map { $0 })) from \(name) \(condition) order by \(order) \(limit)",
       values
     ) { row in

@@ -78,8 +78,12 @@ package struct DatabaseCopy: Sendable {
       throw Refusal.sourceNotMigrated
     }
     try await Schema.migrate(target, now: now)
-    let found = try await source.read { try CopiedTable.all($0) }
-    let tables = try await target.read { transaction in try found.map { try $0.suited(to: transaction) } }
+    let found = try await source.read { try await CopiedTable.all($0) }
+    let tables = try await target.read { transaction in
+      var tables: [CopiedTable] = []
+      for table in found { tables.append(try await table.suited(to: transaction)) }
+      return tables
+    }
     try await begin(tables, id: id, place: place)
     for table in tables { try await copy(table, progress) }
     var counts: [Count] = []
@@ -92,36 +96,36 @@ package struct DatabaseCopy: Sendable {
   /// there is none.
   package static func abandon(_ source: Database) async throws -> Bool {
     try await source.write { transaction in
-      try transaction.execute("delete from meta where name = $1", [.text(Mark.copy)])
-      return try transaction.execute("delete from meta where name = $1", [.text(Mark.moved)]) > 0
+      try await transaction.execute("delete from meta where name = $1", [.text(Mark.copy)])
+      return try await transaction.execute("delete from meta where name = $1", [.text(Mark.moved)]) > 0
     }
   }
 
   private func begin(_ tables: [CopiedTable], id: String, place: String) async throws {
     let id = try await source.write { transaction in
-      let kept = try transaction.meta(Mark.copy)
-      if kept == nil { try transaction.setMeta(Mark.copy, id) }
-      try transaction.setMeta(Mark.moved, place)
+      let kept = try await transaction.meta(Mark.copy)
+      if kept == nil { try await transaction.setMeta(Mark.copy, id) }
+      try await transaction.setMeta(Mark.moved, place)
       return kept ?? id
     }
     let facts = try await source.read { transaction in
-      try transaction.rows(
+      try await transaction.rows(
         "select name, value from meta where name not in ($1, $2)", [.text(Mark.copy), .text(Mark.moved)]
       ) { ($0.string(0), $0.string(1)) }
     }
     try await target.write { transaction in
-      if let other = try transaction.meta(Mark.copy) {
+      if let other = try await transaction.meta(Mark.copy) {
         guard other == id else { throw Refusal.otherSource }
-        guard try transaction.meta(Mark.incomplete) != nil else { throw Refusal.done }
+        guard try await transaction.meta(Mark.incomplete) != nil else { throw Refusal.done }
         return
       }
       for table in tables where table.name != Self.seeded {
-        guard try table.count(transaction) == 0 else { throw Refusal.targetNotEmpty(table: table.name) }
+        guard try await table.count(transaction) == 0 else { throw Refusal.targetNotEmpty(table: table.name) }
       }
-      try transaction.execute("delete from \(Self.seeded)")
-      for (name, value) in facts { try transaction.setMeta(name, value) }
-      try transaction.setMeta(Mark.copy, id)
-      try transaction.setMeta(Mark.incomplete, "yes")
+      try await transaction.execute("delete from \(Self.seeded)")
+      for (name, value) in facts { try await transaction.setMeta(name, value) }
+      try await transaction.setMeta(Mark.copy, id)
+      try await transaction.setMeta(Mark.incomplete, "yes")
     }
   }
 
@@ -130,17 +134,17 @@ package struct DatabaseCopy: Sendable {
 
   private func copy(_ table: CopiedTable, _ progress: (String, Int64) throws -> Void) async throws {
     let mark = Mark.cursor + table.name
-    var last = try await target.read { try $0.meta(mark) }.flatMap { CopyCursor.read($0) }
-    var done = try await target.read { try table.count($0) }
+    var last = try await target.read { try await $0.meta(mark) }.flatMap { CopyCursor.read($0) }
+    var done = try await target.read { try await table.count($0) }
     while true {
       let (from, size) = (last, pageSize)
-      let page = try await source.read { try table.page(after: from, limit: size, $0) }
+      let page = try await source.read { try await table.page(after: from, limit: size, $0) }
       guard let end = page.last else { return }
       let key = table.key(of: end)
       guard let spelled = CopyCursor.spell(key) else { throw Refusal.differs(table: table.name) }
       try await target.write { transaction in
-        try table.insert(page, transaction)
-        try transaction.setMeta(mark, spelled)
+        try await table.insert(page, transaction)
+        try await transaction.setMeta(mark, spelled)
       }
       last = key
       done += Int64(page.count)
@@ -154,15 +158,15 @@ package struct DatabaseCopy: Sendable {
     var compared: Int64 = 0
     while true {
       let (from, size) = (last, pageSize)
-      let page = try await source.read { try table.page(after: from, limit: size, $0) }
+      let page = try await source.read { try await table.page(after: from, limit: size, $0) }
       guard let end = page.last else { break }
       let key = table.key(of: end)
-      let other = try await target.read { try table.rows(after: from, upTo: key, $0) }
+      let other = try await target.read { try await table.rows(after: from, upTo: key, $0) }
       guard page == other else { throw Refusal.differs(table: table.name) }
       last = key
       compared += Int64(page.count)
     }
-    guard try await target.read({ try table.count($0) }) == compared else {
+    guard try await target.read({ try await table.count($0) }) == compared else {
       throw Refusal.differs(table: table.name)
     }
     return compared
@@ -171,10 +175,10 @@ package struct DatabaseCopy: Sendable {
   private func end(_ tables: [CopiedTable]) async throws {
     try await target.write { transaction in
       for table in tables {
-        try table.continueCounting(transaction)
-        try transaction.execute("delete from meta where name = $1", [.text(Mark.cursor + table.name)])
+        try await table.continueCounting(transaction)
+        try await transaction.execute("delete from meta where name = $1", [.text(Mark.cursor + table.name)])
       }
-      try transaction.execute("delete from meta where name = $1", [.text(Mark.incomplete)])
+      try await transaction.execute("delete from meta where name = $1", [.text(Mark.incomplete)])
     }
   }
 }

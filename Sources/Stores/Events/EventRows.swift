@@ -7,18 +7,23 @@ enum EventRows {
   /// A row for every endpoint that takes events of the kind, and none where nobody does: one look into an index. For
   /// an endpoint that wants no more it is dead at once, and can be replayed.
   static func insert(_ event: OutgoingEvent, _ transaction: Transaction) throws {
+    try transaction.enqueue(insertion(event, transaction.dialect))
+  }
+
+  /// The same, for whoever has a transaction of one dialect alone.
+  static func insertion(_ event: OutgoingEvent, _ dialect: Dialect) -> Query {
     let id =
-      switch transaction.dialect {
+      switch dialect {
       case .sqlite: "lower(hex(randomblob(16)))"
       case .postgreSQL: "replace(gen_random_uuid()::text, '-', '')"
       }
     // Due by the clock that says so later: a node's own may be ahead of it.
     let due =
-      switch transaction.dialect {
+      switch dialect {
       case .sqlite: "$5"
       case .postgreSQL: "least($5::bigint, \(LeaseClock.serverTime))"
       }
-    try transaction.enqueue(
+    return Query(
       """
       insert into outgoing_events (webhook_id, endpoint, type, user_id, data, contact, created_at, state, attempts,
         next_try, ended_at, outcome)

@@ -21,10 +21,10 @@ package struct SQLEventOutbox: EventOutbox {
 
   package func subscribe(_ endpoints: [EventSubscription]) async throws {
     try await database.accountStep { transaction in
-      try transaction.lock(names: ["event subscriptions"])
-      try transaction.execute("delete from event_subscriptions")
+      try await transaction.lock(names: ["event subscriptions"])
+      try await transaction.execute("delete from event_subscriptions")
       for endpoint in endpoints {
-        try transaction.execute(
+        try await transaction.execute(
           "insert into event_endpoints (url) values ($1) on conflict (url) do nothing", [.text(endpoint.url)])
         for kind in endpoint.kinds.sorted(by: { $0.rawValue < $1.rawValue }) {
           try transaction.enqueue(
@@ -42,15 +42,15 @@ package struct SQLEventOutbox: EventOutbox {
   ) async throws -> [EventDelivery] {
     // Most questions find nothing, and writing costs: look first.
     let isDue = try await database.read { transaction in
-      try transaction.first(
+      try await transaction.first(
         "select 1 from outgoing_events where \(Self.due) limit 1",
-        [.text(url), .integer(try clock.time(transaction, now: now))]
+        [.text(url), .integer(try await clock.time(transaction, now: now))]
       ) { _ in true } ?? false
     }
     guard isDue else { return [] }
     return try await database.accountStep { transaction in
-      let now = try clock.time(transaction, now: now)
-      let taken = try transaction.rows(
+      let now = try await clock.time(transaction, now: now)
+      let taken = try await transaction.rows(
         """
         with due as materialized (
           select id from outgoing_events where \(Self.due) order by next_try, id limit $3\(transaction.skippingLocked))
@@ -77,7 +77,7 @@ package struct SQLEventOutbox: EventOutbox {
 
   package func delivered(_ delivery: EventDelivery, outcome: String, now: Int64) async throws {
     try await database.accountStep { transaction in
-      try transaction.execute(
+      try await transaction.execute(
         "update outgoing_events set state = 1, ended_at = $2, outcome = $3 where id = $1 and state <> 1",
         [.integer(delivery.number), .integer(now), .text(outcome)])
     }
@@ -87,8 +87,8 @@ package struct SQLEventOutbox: EventOutbox {
     _ delivery: EventDelivery, outcome: String, delay: Int64?, now: Int64
   ) async throws -> Bool {
     try await database.accountStep { transaction in
-      let due = try clock.time(transaction, now: now) + (delay ?? 0)
-      return try transaction.execute(
+      let due = try await clock.time(transaction, now: now) + (delay ?? 0)
+      return try await transaction.execute(
         """
         update outgoing_events set next_try = $3, outcome = $4, state = $5, ended_at = $6
         where id = $1 and attempts = $2 and state = 0
@@ -103,10 +103,10 @@ package struct SQLEventOutbox: EventOutbox {
 
   package func close(_ url: String, now: Int64) async throws {
     try await database.accountStep { transaction in
-      try transaction.execute(
+      try await transaction.execute(
         "update event_endpoints set closed_at = $2 where url = $1 and closed_at is null",
         [.text(url), .integer(now)])
-      try transaction.execute(
+      try await transaction.execute(
         """
         update outgoing_events set state = 2, ended_at = $2, outcome = $3
         where endpoint = (select id from event_endpoints where url = $1) and state = 0
@@ -124,12 +124,12 @@ package struct SQLEventOutbox: EventOutbox {
       }
     let values = [value].compactMap { $0 }
     return try await database.accountStep { transaction in
-      try transaction.execute(
+      try await transaction.execute(
         """
         update event_endpoints set closed_at = null where closed_at is not null and id in
           (select endpoint from outgoing_events where \(condition))
         """, values)
-      return try transaction.execute(
+      return try await transaction.execute(
         """
         update outgoing_events set state = 0, attempts = 0, next_try = $\(values.count + 1), ended_at = null, outcome = null
         where \(condition)
@@ -153,7 +153,7 @@ package struct SQLEventOutbox: EventOutbox {
     let condition = conditions.joined(separator: " and ")
     let all = values
     return try await database.read { transaction in
-      try transaction.rows(
+      try await transaction.rows(
         """
         select o.id, o.webhook_id, o.type, e.url, o.user_id, o.created_at, o.state, o.attempts, o.next_try,
           o.ended_at, o.outcome
@@ -174,17 +174,17 @@ package struct SQLEventOutbox: EventOutbox {
   package func tidy(endedBefore: Int64, limit: Int64, now: Int64) async throws -> Int {
     try await database.accountStep { transaction in
       // Written while a clock ran ahead: nothing waits for so long.
-      let time = try clock.time(transaction, now: now)
-      try transaction.execute(
+      let time = try await clock.time(transaction, now: now)
+      try await transaction.execute(
         "update outgoing_events set next_try = $1 where state = 0 and next_try > $2",
         [.integer(time), .integer(time + Self.horizon)])
-      try transaction.execute(
+      try await transaction.execute(
         """
         update outgoing_events set state = 2, ended_at = $2, outcome = 'endpoint not configured'
         where state = 0 and created_at < $1 and not exists
           (select 1 from event_subscriptions s where s.endpoint = outgoing_events.endpoint)
         """, [.integer(now - Self.patience), .integer(now)])
-      return try transaction.execute(
+      return try await transaction.execute(
         """
         delete from outgoing_events where id in
           (select id from outgoing_events where state <> 0 and ended_at < $1 order by ended_at limit $2)

@@ -17,28 +17,28 @@ package struct SQLJobStore: JobStore {
   ) async throws -> JobClaim {
     // Most questions come too early, and writing costs: look first. What is seen here decides nothing else.
     let early = try await database.read { transaction in
-      let time = try clock.time(transaction, now: now)
-      return try Self.row(job, transaction)?
+      let time = try await clock.time(transaction, now: now)
+      return try await Self.row(job, transaction)?
         .refusal(abandoned: abandoned, now: time, latest: time.saturatingAdd(interval))
     }
     if let early { return early }
     return try await database.write { transaction in
-      let now = try clock.time(transaction, now: now)
+      let now = try await clock.time(transaction, now: now)
       let latest = now.saturatingAdd(interval)
-      var row = try Self.row(job, transaction, locked: true)
+      var row = try await Self.row(job, transaction, locked: true)
       if row == nil {
         // Another node is at it: whoever waited for it would come too late.
-        if let known = try Self.row(job, transaction) { return .held(known.lease) }
-        try transaction.execute(
+        if let known = try await Self.row(job, transaction) { return .held(known.lease) }
+        try await transaction.execute(
           "insert into jobs (name, generation, next_run) values ($1, 0, $2) on conflict (name) do nothing",
           [.text(job), .integer(latest)])
-        row = try Self.row(job, transaction, locked: true)
+        row = try await Self.row(job, transaction, locked: true)
       }
       guard let row else { return .held(nil) }
       if let refusal = row.refusal(abandoned: abandoned, now: now, latest: latest) { return refusal }
       let until = now.saturatingAdd(lease)
       // The same rule again, in the one statement that takes it.
-      let taken = try transaction.first(
+      let taken = try await transaction.first(
         """
         update jobs set generation = generation + 1, node = $2, leased_until = $3, last_start = $4
         where name = $1
@@ -57,8 +57,8 @@ package struct SQLJobStore: JobStore {
 
   package func renew(_ lease: JobLease, for length: Int64, now: Int64) async throws -> JobLease? {
     try await database.write { transaction in
-      let until = try clock.time(transaction, now: now).saturatingAdd(length)
-      let held = try transaction.execute(
+      let until = try await clock.time(transaction, now: now).saturatingAdd(length)
+      let held = try await transaction.execute(
         "update jobs set leased_until = $3 where name = $1 and generation = $2 and leased_until is not null",
         [.text(lease.job), .integer(lease.generation), .integer(until)])
       return held > 0 ? JobLease(job: lease.job, generation: lease.generation, until: until) : nil
@@ -74,8 +74,8 @@ package struct SQLJobStore: JobStore {
       case .failed(let words): "failed: \(words)"
       }
     return try await database.write { transaction in
-      let now = try clock.time(transaction, now: now)
-      return try transaction.execute(
+      let now = try await clock.time(transaction, now: now)
+      return try await transaction.execute(
         """
         update jobs set leased_until = null, last_end = $3, outcome = $4, next_run = $5
         where name = $1 and generation = $2 and leased_until is not null
@@ -89,7 +89,7 @@ package struct SQLJobStore: JobStore {
 
   package func jobs() async throws -> [JobState] {
     try await database.read { transaction in
-      try transaction.rows(
+      try await transaction.rows(
         """
         select name, node, leased_until, last_start, last_end, outcome, next_run from jobs order by name
         """
@@ -118,9 +118,11 @@ package struct SQLJobStore: JobStore {
   }
 
   /// - Parameter locked: keeps it from others until the end of the transaction; nil where another node has it.
-  private static func row(_ job: String, _ transaction: Transaction, locked: Bool = false) throws -> Row? {
+  private static func row(
+    _ job: String, _ transaction: Transaction, locked: Bool = false
+  ) async throws -> Row? {
     let end = locked ? transaction.skippingLocked : ""
-    return try transaction.first(
+    return try await transaction.first(
       "select generation, leased_until, next_run from jobs where name = $1\(end)", [.text(job)]
     ) {
       Row(job: job, generation: $0.int64(0), leasedUntil: $0.optionalInt64(1), nextRun: $0.int64(2))

@@ -12,7 +12,7 @@ enum RegistrationAudit {
   /// A registration that is repeated, since its answer was lost, was written before.
   static func note(
     _ outcome: RegistrationOutcome, _ key: DeviceKey, from address: String?, _ transaction: Transaction
-  ) throws {
+  ) async throws {
     let now = key.registeredAt.multipliedReportingOverflow(by: 1_000).partialValue
     let reason: String
     switch outcome {
@@ -26,13 +26,13 @@ enum RegistrationAudit {
     case .challengeUsed: reason = "challenge used"
     case .revoked: reason = "revoked or banned"
     }
-    try refused(key.keyID, reason: reason, from: address, now: now, transaction)
+    try await refused(key.keyID, reason: reason, from: address, now: now, transaction)
   }
 
   static func refused(
     _ keyID: [UInt8], reason: String, from address: String?, now: Int64, _ transaction: Transaction
-  ) throws {
-    guard try !isKnown(reason, from: address, now: now, transaction) else { return }
+  ) async throws {
+    guard try await !isKnown(reason, from: address, now: now, transaction) else { return }
     try AuditRows.write(
       .deviceKeyRegistered, by: RequestOrigin(.user, address: address, device: keyID), user: nil,
       result: .refused, reason: reason, now: now, transaction)
@@ -41,8 +41,8 @@ enum RegistrationAudit {
   /// Whether that was written a moment ago.
   static func isKnown(
     _ reason: String, from address: String?, now: Int64, _ transaction: Transaction
-  ) throws -> Bool {
-    try transaction.first(
+  ) async throws -> Bool {
+    try await transaction.first(
       """
       select 1 from (select time, result, address, reason from audit_log where action = $1
         order by id desc limit \(reach)) l

@@ -17,7 +17,7 @@ package struct SQLDebugTokenStore: DebugTokenStore {
 
   package func createDebugToken(name: String, hash: [UInt8], expiry: Int64, now: Int64) async throws -> Bool {
     try await database.write { transaction in
-      let made = try transaction.execute(
+      let made = try await transaction.execute(
         """
         insert into debug_tokens (name, hash, expiry, created_at) values ($1, $2, $3, $4)
         on conflict (name) do nothing
@@ -30,7 +30,8 @@ package struct SQLDebugTokenStore: DebugTokenStore {
 
   package func revokeDebugToken(name: String) async throws -> Bool {
     try await database.write { transaction in
-      guard try transaction.execute("delete from debug_tokens where name = $1", [.text(name)]) > 0 else {
+      guard try await transaction.execute("delete from debug_tokens where name = $1", [.text(name)]) > 0
+      else {
         return false
       }
       try act?.write(.debugTokenRevoked, reason: name, transaction)
@@ -40,7 +41,7 @@ package struct SQLDebugTokenStore: DebugTokenStore {
 
   package func debugTokens() async throws -> [(name: String, expiry: Int64, lastUse: Int64?)] {
     try await database.read { transaction in
-      try transaction.rows("select name, expiry, last_use from debug_tokens order by name") {
+      try await transaction.rows("select name, expiry, last_use from debug_tokens order by name") {
         ($0.string(0), $0.int64(1), $0.optionalInt64(2))
       }
     }

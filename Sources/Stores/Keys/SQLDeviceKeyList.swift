@@ -35,7 +35,7 @@ package struct SQLDeviceKeyList: Sendable {
   /// - Parameter status: of that status alone; nil for every one.
   package func keys(after id: Int64, status: DeviceState.Status?, limit: Int) async throws -> [ListedKey] {
     try await database.read { transaction in
-      try transaction.rows(
+      try await transaction.rows(
         """
         select k.id, k.key_id, k.app_id, k.environment, k.registered_at, k.status, k.os_version, s.user_id,
           k.risk_metric, r.fetched_at, k.known_device

@@ -21,8 +21,8 @@ package struct SQLDeviceKeyStore: DeviceKeyStore {
     from address: String? = nil
   ) async throws -> RegistrationOutcome {
     try await database.write { transaction in
-      let outcome = try Self.register(key, receipt, challenge, challengeExpiry, transaction)
-      try RegistrationAudit.note(outcome, key, from: address, transaction)
+      let outcome = try await Self.register(key, receipt, challenge, challengeExpiry, transaction)
+      try await RegistrationAudit.note(outcome, key, from: address, transaction)
       return outcome
     }
   }
@@ -30,51 +30,51 @@ package struct SQLDeviceKeyStore: DeviceKeyStore {
   package func refused(_ keyID: [UInt8], reason: String, from address: String?, now: Int64) async throws {
     // Whoever repeats it costs no write.
     let isKnown = try await database.read {
-      try RegistrationAudit.isKnown(reason, from: address, now: now, $0)
+      try await RegistrationAudit.isKnown(reason, from: address, now: now, $0)
     }
     guard !isKnown else { return }
     try await database.write { transaction in
-      try RegistrationAudit.refused(keyID, reason: reason, from: address, now: now, transaction)
+      try await RegistrationAudit.refused(keyID, reason: reason, from: address, now: now, transaction)
     }
   }
 
   private static func register(
     _ key: DeviceKey, _ receipt: [UInt8], _ challenge: [UInt8], _ challengeExpiry: Int64,
     _ transaction: Transaction
-  ) throws -> RegistrationOutcome {
-    let known = try Self.row(key.keyID, transaction)
-    let isFresh = try Challenges.consume(
+  ) async throws -> RegistrationOutcome {
+    let known = try await Self.row(key.keyID, transaction)
+    let isFresh = try await Challenges.consume(
       random: challenge, expiry: challengeExpiry, keyID: key.keyID, transaction)
     if let known, known.status != .live { return .revoked }
     if let known {
       guard known.key.isSameRegistration(as: key) else { return isFresh ? .conflict : .challengeUsed }
-      let isRepeat = try Challenges.wasConsumed(random: challenge, by: key.keyID, transaction)
+      let isRepeat = try await Challenges.wasConsumed(random: challenge, by: key.keyID, transaction)
       return isFresh || isRepeat ? .alreadyRegistered : .challengeUsed
     }
     guard isFresh else { return .challengeUsed }
-    try Self.insert(key, receipt: receipt, transaction)
+    try await Self.insert(key, receipt: receipt, transaction)
     return .created
   }
 
   package func key(_ keyID: [UInt8]) async throws -> DeviceKey? {
     try await database.read { transaction in
-      guard let row = try Self.row(keyID, transaction), row.status != .revoked else { return nil }
+      guard let row = try await Self.row(keyID, transaction), row.status != .revoked else { return nil }
       return row.key
     }
   }
 
   package func revoke(_ keyID: [UInt8]) async throws -> Bool {
     try await database.write { transaction in
-      let revoked = try transaction.execute(
+      let revoked = try await transaction.execute(
         "update device_keys set status = $1 where key_id = $2",
         [.integer(DeviceState.Status.revoked.rawValue), .blob(keyID)])
       guard revoked > 0 else { return false }
-      try transaction.execute(
+      try await transaction.execute(
         """
         update device_receipts set next_refresh = null
         where device = (select id from device_keys where key_id = $1)
         """, [.blob(keyID)])
-      try transaction.execute(
+      try await transaction.execute(
         "delete from session_tokens where device = (select id from device_keys where key_id = $1)",
         [.blob(keyID)])
       try act?.write(.deviceKeyRevoked, device: keyID, transaction)
@@ -85,7 +85,7 @@ package struct SQLDeviceKeyStore: DeviceKeyStore {
   package func setBanned(_ banned: Bool, _ keyID: [UInt8]) async throws -> Bool {
     let status: DeviceState.Status = banned ? .banned : .live
     return try await database.write { transaction in
-      let changed = try transaction.execute(
+      let changed = try await transaction.execute(
         "update device_keys set status = $1 where key_id = $2 and status <> $3",
         [
           .integer(status.rawValue), .blob(keyID), .integer(DeviceState.Status.revoked.rawValue),
@@ -97,29 +97,29 @@ package struct SQLDeviceKeyStore: DeviceKeyStore {
   }
 
   package func challengeSecrets(fresh: [UInt8]) async throws -> [ChallengeSecret] {
-    let kept = try await database.read { try Challenges.secrets($0) }
+    let kept = try await database.read { try await Challenges.secrets($0) }
     if !kept.isEmpty { return kept }
     return try await database.write { transaction in
       // Another node may have been first: then its secret is everyone's.
-      let kept = try Challenges.secrets(transaction)
+      let kept = try await Challenges.secrets(transaction)
       if !kept.isEmpty { return kept }
-      try Challenges.add(fresh, transaction)
-      return try Challenges.secrets(transaction)
+      try await Challenges.add(fresh, transaction)
+      return try await Challenges.secrets(transaction)
     }
   }
 
   package func rotateChallengeSecret(fresh: [UInt8]) async throws {
-    try await database.write { try Challenges.add(fresh, $0) }
+    try await database.write { try await Challenges.add(fresh, $0) }
   }
 
   package func sweepChallenges(now: Int64) async throws {
-    try await database.write { try Challenges.sweep(now: now, $0) }
+    try await database.write { try await Challenges.sweep(now: now, $0) }
   }
 
   static func row(
     _ keyID: [UInt8], _ transaction: Transaction
-  ) throws -> (key: DeviceKey, status: DeviceState.Status)? {
-    try transaction.first(
+  ) async throws -> (key: DeviceKey, status: DeviceState.Status)? {
+    try await transaction.first(
       """
       select public_key, app_id, environment, anchor, registered_at, status, os_version, os_build, platform,
         bundle_version, validation_category
@@ -141,9 +141,9 @@ package struct SQLDeviceKeyStore: DeviceKeyStore {
   /// The number of the new row.
   @discardableResult static func insert(
     _ key: DeviceKey, receipt: [UInt8], _ transaction: Transaction
-  ) throws -> Int64 {
+  ) async throws -> Int64 {
     let facts = key.facts
-    let id = try transaction.insert(
+    let id = try await transaction.insert(
       """
       insert into device_keys (key_id, public_key, app_id, environment, anchor, registered_at, os_version,
         os_build, platform, bundle_version, validation_category)
@@ -155,8 +155,8 @@ package struct SQLDeviceKeyStore: DeviceKeyStore {
         SQLValue(facts.platform), SQLValue(facts.bundleVersion),
         SQLValue(facts.validationCategory.map { Int64($0) }),
       ])
-    try transaction.execute("insert into device_states (device) values ($1)", [.integer(id)])
-    try transaction.execute(
+    try await transaction.execute("insert into device_states (device) values ($1)", [.integer(id)])
+    try await transaction.execute(
       "insert into device_receipts (device, receipt, received_at, next_refresh) values ($1, $2, $3, $3)",
       [.integer(id), .blob(receipt), .integer(key.registeredAt)])
     return id

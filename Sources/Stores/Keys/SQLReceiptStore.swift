@@ -16,24 +16,26 @@ package struct SQLReceiptStore: ReceiptStore {
   package func due(_ demand: ReceiptDemand) async throws -> [StoredReceipt] {
     // Mostly there is none, and writing costs: look first. What is seen here decides nothing else.
     let isQuiet = try await database.read { transaction in
-      if try Self.isPaused(demand.now, transaction) { return true }
-      return try Self.kinds.allSatisfy { kind in
-        try transaction.first(
+      if try await Self.isPaused(demand.now, transaction) { return true }
+      for kind in Self.kinds {
+        let due = try await transaction.first(
           """
           select 1 from device_receipts where \(kind) and next_refresh <= $1
           union all select 1 from device_receipts where \(kind) and next_refresh > $2 limit 1
           """, [.integer(demand.now), .integer(demand.horizon)]
-        ) { $0.int64(0) } == nil
+        ) { $0.int64(0) }
+        if due != nil { return false }
       }
+      return true
     }
     if isQuiet { return [] }
     return try await database.write { transaction in
-      if try Self.isPaused(demand.now, transaction) { return [] }
+      if try await Self.isPaused(demand.now, transaction) { return [] }
       var receipts: [StoredReceipt] = []
       for kind in Self.kinds {
-        try Self.tidy(kind, demand, transaction)
+        try await Self.tidy(kind, demand, transaction)
         let left = demand.limit - receipts.count
-        if left > 0 { receipts += try Self.take(kind, left, demand, transaction) }
+        if left > 0 { receipts += try await Self.take(kind, left, demand, transaction) }
       }
       return receipts
     }
@@ -43,7 +45,7 @@ package struct SQLReceiptStore: ReceiptStore {
     _ refreshed: RefreshedReceipt, for old: StoredReceipt, now: Int64
   ) async throws -> Bool {
     try await database.write { transaction in
-      let kept = try transaction.execute(
+      let kept = try await transaction.execute(
         """
         update device_receipts set receipt = $3, received_at = $4, fetched_at = $4, failures = 0,
           next_refresh = \(Self.unlessEnded("$5"))
@@ -55,7 +57,7 @@ package struct SQLReceiptStore: ReceiptStore {
         ])
       guard kept > 0 else { return false }
       if let metric = refreshed.riskMetric {
-        try transaction.execute(
+        try await transaction.execute(
           "update device_keys set risk_metric = $2 where id = $1",
           [.integer(old.id), .integer(metric)])
       }
@@ -65,7 +67,7 @@ package struct SQLReceiptStore: ReceiptStore {
 
   package func putOff(_ receipt: StoredReceipt, to nextRefresh: Int64?, failures: Int64) async throws {
     try await database.write { transaction in
-      _ = try transaction.execute(
+      _ = try await transaction.execute(
         """
         update device_receipts set next_refresh = \(Self.unlessEnded("$3")), failures = $4
         where device = $1 and receipt = $2
@@ -77,7 +79,7 @@ package struct SQLReceiptStore: ReceiptStore {
   package func pause(until: Int64, now: Int64) async throws {
     let until = min(until, now + Self.longestPause)
     try await database.write { transaction in
-      _ = try transaction.execute(
+      _ = try await transaction.execute(
         """
         insert into receipt_pauses (id, ends) values (1, $1)
         on conflict (id) do update set ends = excluded.ends
@@ -89,7 +91,7 @@ package struct SQLReceiptStore: ReceiptStore {
   package func note(_ standing: DeviceStanding, of keyID: [UInt8]) async throws {
     let bits = standing.bits.map { Int64(($0.bit0 ? 1 : 0) + ($0.bit1 ? 2 : 0)) }
     try await database.write { transaction in
-      _ = try transaction.execute(
+      _ = try await transaction.execute(
         "update device_keys set device_bits = $2, known_device = $3 where key_id = $1",
         [.blob(keyID), SQLValue(bits), .integer(standing.isKnown ? 1 : 0)])
     }
@@ -103,19 +105,19 @@ package struct SQLReceiptStore: ReceiptStore {
   /// Those that were never exchanged come first. Each kind has its index.
   private static let kinds = ["fetched_at is null", "fetched_at is not null"]
 
-  private static func isPaused(_ now: Int64, _ transaction: Transaction) throws -> Bool {
-    try transaction.first(
+  private static func isPaused(_ now: Int64, _ transaction: Transaction) async throws -> Bool {
+    try await transaction.first(
       "select 1 from receipt_pauses where ends > $1 and ends <= $2",
       [.integer(now), .integer(now + longestPause)]
     ) { $0.int64(0) } != nil
   }
 
   /// Makes due what no schedule gave, and puts off those of keys that nobody uses.
-  private static func tidy(_ kind: String, _ demand: ReceiptDemand, _ transaction: Transaction) throws {
-    try transaction.execute(
+  private static func tidy(_ kind: String, _ demand: ReceiptDemand, _ transaction: Transaction) async throws {
+    try await transaction.execute(
       "update device_receipts set next_refresh = $1 where \(kind) and next_refresh > $2",
       [.integer(demand.now), .integer(demand.horizon)])
-    try transaction.execute(
+    try await transaction.execute(
       """
       update device_receipts set next_refresh = $2 where device in (
         select r.device from device_receipts r join device_keys k on k.id = r.device
@@ -132,8 +134,8 @@ package struct SQLReceiptStore: ReceiptStore {
 
   private static func take(
     _ kind: String, _ limit: Int, _ demand: ReceiptDemand, _ transaction: Transaction
-  ) throws -> [StoredReceipt] {
-    let receipts = try transaction.rows(
+  ) async throws -> [StoredReceipt] {
+    let receipts = try await transaction.rows(
       """
       select r.device, r.receipt, r.fetched_at, r.failures, k.key_id, k.public_key, k.app_id, k.environment,
         k.anchor, k.registered_at

@@ -13,7 +13,7 @@ package struct SQLTokenMintStore: TokenMintStore {
 
   package func mints(of keyID: [UInt8]) async throws -> Int64 {
     try await database.read { transaction in
-      try transaction.first(
+      try await transaction.first(
         "select m.mints from token_mints m join device_keys k on k.id = m.device where k.key_id = $1",
         [.blob(keyID)]
       ) { $0.int64(0) } ?? 0
@@ -21,32 +21,33 @@ package struct SQLTokenMintStore: TokenMintStore {
   }
 
   package func isKnown(_ keyID: [UInt8]) async throws -> Bool {
-    try await database.read { try SQLDeviceKeyStore.row(keyID, $0) != nil }
+    try await database.read { try await SQLDeviceKeyStore.row(keyID, $0) != nil }
   }
 
   package func register(
     _ key: DeviceKey, receipt: [UInt8], token: SessionToken, from address: String?
   ) async throws -> RegistrationOutcome {
     try await database.write { transaction in
-      let outcome = try Self.register(key, receipt, token, transaction)
-      try RegistrationAudit.note(outcome, key, from: address, transaction)
+      let outcome = try await Self.register(key, receipt, token, transaction)
+      try await RegistrationAudit.note(outcome, key, from: address, transaction)
       return outcome
     }
   }
 
   private static func register(
     _ key: DeviceKey, _ receipt: [UInt8], _ token: SessionToken, _ transaction: Transaction
-  ) throws -> RegistrationOutcome {
-    if let known = try SQLDeviceKeyStore.row(key.keyID, transaction) {
+  ) async throws -> RegistrationOutcome {
+    if let known = try await SQLDeviceKeyStore.row(key.keyID, transaction) {
       guard known.status == .live else { return .revoked }
       return known.key.isSameRegistration(as: key) ? .alreadyRegistered : .conflict
     }
-    let device = try SQLDeviceKeyStore.insert(key, receipt: receipt, transaction)
-    try transaction.execute("insert into token_mints (device, mints) values ($1, 1)", [.integer(device)])
+    let device = try await SQLDeviceKeyStore.insert(key, receipt: receipt, transaction)
+    try await transaction.execute(
+      "insert into token_mints (device, mints) values ($1, 1)", [.integer(device)])
     for query in SessionRows.add(
       token, device: device, userID: nil, atMost: 1, now: key.registeredAt)
     {
-      try transaction.execute(query.sql, query.values)
+      try await transaction.execute(query.sql, query.values)
     }
     return .created
   }

@@ -6,8 +6,8 @@ import SQL
 
 /// What the app's backend is told of a limit, in the transaction that reaches it.
 enum AlarmRows {
-  static func insert(_ alarm: LimitAlarm, _ transaction: Transaction) throws {
-    try EventRows.insert(event(alarm), transaction)
+  static func insertion(_ alarm: LimitAlarm, _ dialect: Dialect) -> Query {
+    EventRows.insertion(event(alarm), dialect)
   }
 
   private static func event(_ alarm: LimitAlarm) -> OutgoingEvent {
@@ -39,7 +39,7 @@ enum AlarmRows {
 /// Whose row of the ledger one is, asked for where that has to be told.
 enum LineOwner {
   static func find(
-    _ key: LineRows.Key, _ transaction: Transaction
+    _ key: LineRows.Key, _ transaction: SQLiteTransaction
   ) throws -> (subject: LineSubject, rule: String) {
     let rule = try transaction.first("select name from rules where id = $1", [.integer(key.rule)]) {
       $0.string(0)

@@ -30,10 +30,10 @@ final class LedgerBook: LedgerRows {
   private var closedModels: Set<ProviderModel>?
   private var changedDevices: [Device] = []
   private var alarms: [LimitAlarm] = []
-  private var opened: (transaction: Transaction, statements: LedgerStatements)?
+  private var opened: (transaction: SQLiteTransaction, statements: LedgerStatements)?
 
   /// - Parameter forgetting: what is kept may be stale.
-  func open(_ transaction: Transaction, forgetting: Bool) throws {
+  func open(_ transaction: SQLiteTransaction, forgetting: Bool) throws {
     alarms = []
     let statements = try opened?.statements ?? LedgerStatements(transaction)
     opened = (transaction, statements)
@@ -47,7 +47,7 @@ final class LedgerBook: LedgerRows {
     }
   }
 
-  var transaction: Transaction {
+  var transaction: SQLiteTransaction {
     get throws {
       guard let opened else { throw Closed() }
       return opened.transaction
@@ -134,7 +134,15 @@ final class LedgerBook: LedgerRows {
   }
 
   func consume(_ challenge: ConsumedChallenge, keyID: [UInt8]) throws -> Bool {
-    try Challenges.consume(challenge, keyID: keyID, try transaction)
+    let transaction = try transaction
+    switch challenge {
+    case .row(let random, let expiry):
+      let floor = Challenges.floor(.sqlite)
+      guard expiry > (try transaction.first(floor.sql) { $0.int64(0) } ?? .max) else { return false }
+      return try transaction.execute(
+        Challenges.insertion(random: random, expiry: expiry, keyID: keyID, unlessThere: true)) > 0
+    case .mint(let count): return try transaction.execute(Challenges.mint(count, keyID: keyID)) > 0
+    }
   }
 
   func session(_ tokenHash: [UInt8]) throws -> SessionState? {
@@ -171,8 +179,7 @@ final class LedgerBook: LedgerRows {
   }
 
   func keep(_ closure: ModelClosure) throws {
-    let insert = ClosedModelRows.insert(closure)
-    try transaction.execute(insert.sql, insert.values)
+    try transaction.execute(ClosedModelRows.insert(closure))
     closedModels?.insert(closure.model)
   }
 
@@ -208,7 +215,7 @@ final class LedgerBook: LedgerRows {
   // MARK: Alarms
 
   func keep(_ alarm: LimitAlarm) throws {
-    try AlarmRows.insert(alarm, try transaction)
+    try transaction.execute(AlarmRows.insertion(alarm, .sqlite))
     alarms.append(alarm)
   }
 

@@ -7,7 +7,7 @@ final class LedgerDecider: BatchDecider {
   private let book = LedgerBook()
 
   func decide(
-    _ jobs: [LedgerJob], in transaction: Transaction, othersWrote: Bool
+    _ jobs: [LedgerJob], in transaction: SQLiteTransaction, othersWrote: Bool
   ) throws -> [LedgerAnswer] {
     try book.open(transaction, forgetting: othersWrote)
     var answers: [LedgerAnswer] = []

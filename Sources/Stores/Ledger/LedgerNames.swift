@@ -40,7 +40,7 @@ final class LedgerNames {
   }
 
   /// The device's number, or another subject's negated.
-  func subject(_ subject: LineSubject, _ transaction: Transaction) throws -> Int64 {
+  func subject(_ subject: LineSubject, _ transaction: SQLiteTransaction) throws -> Int64 {
     guard case .named(let kind, let name) = subject else {
       if case .device(let id) = subject { return id }
       return 0
@@ -57,7 +57,7 @@ final class LedgerNames {
 
   /// The rule's number, and the period that governs at `now`; no period where none is asked.
   func find(
-    _ name: String, _ asked: Window?, now: Int64, _ transaction: Transaction
+    _ name: String, _ asked: Window?, now: Int64, _ transaction: SQLiteTransaction
   ) throws -> (rule: Int64, period: Period?) {
     let rule = try rule(name, transaction)
     guard let asked else { return (rule.id, nil) }
@@ -73,14 +73,14 @@ final class LedgerNames {
 
   /// The period of exactly these bounds.
   func exactly(
-    _ name: String, _ window: Window, _ transaction: Transaction
+    _ name: String, _ window: Window, _ transaction: SQLiteTransaction
   ) throws -> (rule: Int64, period: Period) {
     let rule = try rule(name, transaction)
     return (rule.id, try period(window, of: rule, transaction))
   }
 
   /// nil when it was swept.
-  func period(_ id: Int64, _ transaction: Transaction) throws -> Period? {
+  func period(_ id: Int64, _ transaction: SQLiteTransaction) throws -> Period? {
     if let known = periods[id] { return known }
     let kept = try transaction.first("select name, starts, ends from periods where id = $1", [.integer(id)]) {
       Period(id: id, name: $0.string(0), start: $0.int64(1), end: $0.int64(2))
@@ -89,7 +89,7 @@ final class LedgerNames {
     return kept
   }
 
-  private func rule(_ name: String, _ transaction: Transaction) throws -> Rule {
+  private func rule(_ name: String, _ transaction: SQLiteTransaction) throws -> Rule {
     if let known = rules[name] { return known }
     let kept = try transaction.first("select id from rules where name = $1", [.text(name)]) { $0.int64(0) }
     let id = try kept ?? transaction.insert("insert into rules (name) values ($1)", [.text(name)])
@@ -103,7 +103,7 @@ final class LedgerNames {
     return rule
   }
 
-  private func period(_ window: Window, of rule: Rule, _ transaction: Transaction) throws -> Period {
+  private func period(_ window: Window, of rule: Rule, _ transaction: SQLiteTransaction) throws -> Period {
     if let known = rule.periods.first(where: { $0.start == window.start && $0.end == window.end }) {
       return known
     }

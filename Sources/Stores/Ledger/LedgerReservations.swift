@@ -70,7 +70,7 @@ extension LedgerBook {
     guard let device = try device(keyID) else { return }
     let transaction = try transaction
     for query in SessionRows.add(token, device: device.id, userID: userID, atMost: atMost, now: now) {
-      try transaction.execute(query.sql, query.values)
+      try transaction.execute(query)
     }
   }
 

@@ -14,7 +14,7 @@ final class LedgerStatements {
   let renew: Statement
   let insertUsage: Statement
 
-  init(_ transaction: Transaction) throws {
+  init(_ transaction: SQLiteTransaction) throws {
     device = try transaction.statement(
       """
       select k.id, k.status, k.app_id, k.environment, k.anchor, s.highest, s.near, s.far, s.user_id,

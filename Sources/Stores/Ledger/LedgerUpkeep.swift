@@ -25,31 +25,31 @@ enum LedgerUpkeep {
   static func run(_ database: Database, _ clock: LeaseClock, now: Int64) async throws {
     // Writing drops the rows that the ledger keeps, so there is none when there is nothing to do.
     let due = try await database.read { transaction in
-      let now = try clock.time(transaction, now: now)
-      return try isDue(transaction, now: now) ? now : nil
+      let now = try await clock.time(transaction, now: now)
+      return try await isDue(transaction, now: now) ? now : nil
     }
     guard let now = due else { return }
     try await database.write { transaction in
-      try LedgerLock.alone(transaction)
-      try transaction.execute("delete from session_tokens where expiry <= $1", [.integer(now / 1_000)])
-      try transaction.execute(
+      try await LedgerLock.alone(transaction)
+      try await transaction.execute("delete from session_tokens where expiry <= $1", [.integer(now / 1_000)])
+      try await transaction.execute(
         """
         delete from lines where (subject, rule, period) in (
           select l.subject, l.rule, l.period from periods p join lines l on l.period = p.id and l.period > 0
           where \(isOver) limit $3)
         """, ends(now) + [.integer(piece)])
-      try transaction.execute(
+      try await transaction.execute(
         """
         delete from periods where id in (
           select p.id from periods p where \(isOver)
             and not exists (select 1 from lines l where l.period = p.id and l.period > 0))
         """, ends(now))
-      try forgetAddresses(transaction, now: now)
+      try await forgetAddresses(transaction, now: now)
     }
   }
 
-  private static func isDue(_ transaction: Transaction, now: Int64) throws -> Bool {
-    try transaction.first(
+  private static func isDue(_ transaction: Transaction, now: Int64) async throws -> Bool {
+    try await transaction.first(
       """
       select exists (select 1 from periods p where p.ends < $1)
         or (select count(*) from periods p where \(isOver)) > \(shortPeriods)
@@ -61,9 +61,9 @@ enum LedgerUpkeep {
 
   /// Addresses whose rows say nothing any more: no period, nothing running, the burst long over. The oldest first,
   /// a bounded piece, so that a flood of addresses goes as it came.
-  private static func forgetAddresses(_ transaction: Transaction, now: Int64) throws {
+  private static func forgetAddresses(_ transaction: Transaction, now: Int64) async throws {
     let over = SQLValue.integer((now - 86_400_000).multipliedReportingOverflow(by: 1_000_000).partialValue)
-    let idle = try transaction.rows(
+    let idle = try await transaction.rows(
       """
       select s.id from subjects s where s.kind = $1 and not exists (
         select 1 from lines l
@@ -71,8 +71,8 @@ enum LedgerUpkeep {
       """, [.integer(LineSubject.Kind.address.rawValue), over, .integer(piece)]
     ) { $0.int64(0) }
     for id in idle {
-      try transaction.execute("delete from lines where subject = $1", [.integer(-id)])
-      try transaction.execute("delete from subjects where id = $1", [.integer(id)])
+      try await transaction.execute("delete from lines where subject = $1", [.integer(-id)])
+      try await transaction.execute("delete from subjects where id = $1", [.integer(id)])
     }
   }
 }

@@ -8,13 +8,13 @@ enum PersonRows {
   private static let secretName = "person_secret"
 
   /// The secret of the names, made of `fresh` where there is none.
-  static func secret(fresh: [UInt8]?, _ transaction: Transaction) throws -> [UInt8]? {
+  static func secret(fresh: [UInt8]?, _ transaction: Transaction) async throws -> [UInt8]? {
     if let fresh {
-      try transaction.execute(
+      try await transaction.execute(
         "insert into meta (name, value) values ($1, $2) on conflict (name) do nothing",
         [.text(secretName), .text(Hex.encode(fresh))])
     }
-    guard let kept = try transaction.meta(secretName) else { return nil }
+    guard let kept = try await transaction.meta(secretName) else { return nil }
     guard let secret = Hex.decode(kept) else { throw DatabaseError.corrupt("meta.person_secret") }
     return secret
   }
@@ -25,16 +25,16 @@ enum PersonRows {
   /// - Parameter now: milliseconds since 1970.
   static func carry(
     from user: UUID, to identities: [Identity], now: Int64, _ transaction: Transaction
-  ) throws {
+  ) async throws {
     // Where no secret was ever made, nothing was counted for a user.
-    guard !identities.isEmpty, let secret = try secret(fresh: nil, transaction) else { return }
+    guard !identities.isEmpty, let secret = try await secret(fresh: nil, transaction) else { return }
     let names = PersonNames(secret: secret)
     for name in identities.map(names.name(of:)).sorted() {
-      try transaction.execute(
+      try await transaction.execute(
         "insert into subjects (kind, name) values ($1, $2) on conflict (kind, name) do nothing",
         [.integer(LineSubject.Kind.person.rawValue), .text(name)])
       // What is held settles on the user's rows alone, so it counts in full here.
-      try transaction.execute(
+      try await transaction.execute(
         """
         insert into lines (subject, rule, period, used, held)
         select -p.id, l.rule, l.period, l.used + l.held, 0

@@ -17,10 +17,7 @@ package struct SQLAdmissionLedger: AdmissionLedger {
   package init(_ database: Database, clock: LeaseClock = .database) {
     self.database = database
     self.clock = clock
-    switch database.dialect {
-    case .sqlite: lane = database.lane { LedgerDecider() }
-    case .postgreSQL: lane = database.lane { SharedLedgerDecider(clock) }
-    }
+    lane = database.lane({ LedgerDecider() }, among: { SharedLedgerDecider(clock) })
   }
 
   package func admit(_ request: AdmissionRequest) async throws -> AdmissionDecision {
@@ -61,15 +58,15 @@ package struct SQLAdmissionLedger: AdmissionLedger {
   package func forgetUsage(olderThan age: Int64, atMost limit: Int, now: Int64) async throws -> Int {
     // Writing drops the rows that the ledger keeps, so there is none when there is nothing to do.
     let (before, isDue) = try await database.read { transaction in
-      let (before, overflow) = try clock.time(transaction, now: now).subtractingReportingOverflow(age)
-      let found = try transaction.first(
+      let (before, overflow) = try await clock.time(transaction, now: now).subtractingReportingOverflow(age)
+      let found = try await transaction.first(
         "select exists (select 1 from usage where started_at < $1)", [.integer(before)]
       ) { $0.bool(0) }
       return (before, !overflow && found == true)
     }
     guard isDue else { return 0 }
     return try await database.write { transaction in
-      try transaction.execute(
+      try await transaction.execute(
         "delete from usage where id in (select id from usage where started_at < $1 order by started_at limit $2)",
         [.integer(before), .integer(Int64(limit))])
     }
@@ -77,7 +74,7 @@ package struct SQLAdmissionLedger: AdmissionLedger {
 
   package func knows(tokenHash: [UInt8], now: Int64) async throws -> Bool {
     try await database.read { transaction in
-      try transaction.first(
+      try await transaction.first(
         """
         select exists (select 1 from session_tokens where hash = $1 and expiry > $2)
           or exists (select 1 from debug_tokens where hash = $1 and expiry > $2)

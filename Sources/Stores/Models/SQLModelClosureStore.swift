@@ -17,7 +17,7 @@ package struct SQLModelClosureStore: ModelClosureStore {
 
   package func closures() async throws -> [ModelClosure] {
     try await database.read { transaction in
-      try transaction.rows(
+      try await transaction.rows(
         "select provider, model, closed_at, cost, reserve from closed_models order by closed_at, provider, model"
       ) {
         ModelClosure(
@@ -29,7 +29,7 @@ package struct SQLModelClosureStore: ModelClosureStore {
 
   package func reopen(_ model: ProviderModel) async throws -> Bool {
     try await database.write { transaction in
-      let opened = try transaction.execute(
+      let opened = try await transaction.execute(
         "delete from closed_models where provider = $1 and model = $2",
         [.text(model.provider), .text(model.name)])
       guard opened > 0 else { return false }

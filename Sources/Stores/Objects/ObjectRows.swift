@@ -11,8 +11,8 @@ enum ObjectRows {
 
   static func objects(
     _ condition: String, _ values: [SQLValue], _ transaction: Transaction
-  ) throws -> [StoredObject] {
-    try transaction.rows("select \(columns) from objects where \(condition)", values) { row in
+  ) async throws -> [StoredObject] {
+    try await transaction.rows("select \(columns) from objects where \(condition)", values) { row in
       guard let path = ObjectPath(row.string(3)), let type = ObjectType(rawValue: row.string(4)) else {
         throw DatabaseError.corrupt("an object has no path or type")
       }
@@ -22,15 +22,15 @@ enum ObjectRows {
     }
   }
 
-  static func standing(_ user: UUID, _ transaction: Transaction) throws -> ObjectStanding {
-    try transaction.first(
+  static func standing(_ user: UUID, _ transaction: Transaction) async throws -> ObjectStanding {
+    try await transaction.first(
       "select count(*), coalesce(sum(size), 0) from objects where user_id = $1", [SQLValue(user)]
     ) { ObjectStanding(count: $0.int64(0), bytes: $0.int64(1)) } ?? ObjectStanding()
   }
 
-  static func insert(_ draft: ObjectDraft, _ transaction: Transaction) throws {
+  static func insert(_ draft: ObjectDraft, _ transaction: Transaction) async throws {
     let object = draft.object
-    try transaction.execute(
+    try await transaction.execute(
       "insert into objects (\(columns)) values ($1, $2, $3, $4, $5, $6, $7, $8)",
       [
         SQLValue(object.id), SQLValue(object.user), .text(object.bucket), .text(object.path.description),
@@ -40,7 +40,7 @@ enum ObjectRows {
     var number: Int64 = 0
     var rest = draft.content[...]
     while !rest.isEmpty {
-      try transaction.execute(
+      try await transaction.execute(
         "insert into object_pieces (object, number, content) values ($1, $2, $3)",
         [SQLValue(object.id), .integer(number), .blob(Array(rest.prefix(piece)))])
       rest = rest.dropFirst(piece)

@@ -15,7 +15,7 @@ package struct SQLQueuedCallStore: QueuedCallStore {
 
   package func add(_ call: QueuedCall, nextLook: Int64) async throws {
     try await database.write { transaction in
-      _ = try transaction.execute(
+      _ = try await transaction.execute(
         """
         insert into queued_calls (id, reservation, provider, model, route, upstream_id, owner, user_id, unit,
           unit_price, unit_bound, image_bound, reserve, submitted_at, attempts, ended_at, next_look)
@@ -40,7 +40,9 @@ package struct SQLQueuedCallStore: QueuedCallStore {
 
   private func call(_ column: String, _ id: [UInt8]) async throws -> QueuedCall? {
     try await database.read { transaction in
-      try transaction.first("select \(Self.columns) from queued_calls where \(column) = $1", [.blob(id)]) {
+      try await transaction.first(
+        "select \(Self.columns) from queued_calls where \(column) = $1", [.blob(id)]
+      ) {
         Self.call($0)
       }
     }
@@ -51,13 +53,13 @@ package struct SQLQueuedCallStore: QueuedCallStore {
     let far = Self.farthest.addingReportingOverflow(now).partialValue
     // Mostly there is none, and writing costs: look first. What is seen here decides nothing else.
     let isDue = try await database.read { transaction in
-      try transaction.first(
+      try await transaction.first(
         "select exists (select 1 from queued_calls where \(due))", [.integer(now), .integer(far)]
       ) { $0.bool(0) } ?? false
     }
     guard isDue else { return [] }
     return try await database.write { transaction in
-      return try transaction.rows(
+      return try await transaction.rows(
         """
         update queued_calls set next_look = $3 where id in (
           select id from queued_calls where \(due) order by next_look limit $4\(transaction.skippingLocked))
@@ -69,7 +71,7 @@ package struct SQLQueuedCallStore: QueuedCallStore {
 
   package func look(at id: [UInt8], again: Int64, unclear: Bool) async throws {
     try await database.write { transaction in
-      _ = try transaction.execute(
+      _ = try await transaction.execute(
         "update queued_calls set next_look = $2, attempts = attempts + $3 where id = $1 and ended_at is null",
         [.blob(id), .integer(again), .integer(unclear ? 1 : 0)])
     }
@@ -77,7 +79,7 @@ package struct SQLQueuedCallStore: QueuedCallStore {
 
   package func end(_ id: [UInt8], now: Int64) async throws -> Bool {
     try await database.write { transaction in
-      try transaction.execute(
+      try await transaction.execute(
         "update queued_calls set ended_at = $2 where id = $1 and ended_at is null",
         [.blob(id), .integer(now)]) > 0
     }
@@ -85,13 +87,13 @@ package struct SQLQueuedCallStore: QueuedCallStore {
 
   package func forget(endedBefore time: Int64, atMost limit: Int) async throws -> Int {
     let isDue = try await database.read { transaction in
-      try transaction.first(
+      try await transaction.first(
         "select exists (select 1 from queued_calls where ended_at < $1)", [.integer(time)]
       ) { $0.bool(0) } ?? false
     }
     guard isDue else { return 0 }
     return try await database.write { transaction in
-      try transaction.execute(
+      try await transaction.execute(
         "delete from queued_calls where id in (select id from queued_calls where ended_at < $1 limit $2)",
         [.integer(time), .integer(Int64(max(limit, 0)))])
     }

@@ -14,7 +14,7 @@ package struct SQLUsageReport: UsageReport {
 
   package func usage(from: Int64, to: Int64, limit: Int) async throws -> [UsageRecord] {
     try await database.read { transaction in
-      try transaction.rows(
+      try await transaction.rows(
         """
         select k.key_id, u.user_id, u.route, u.provider, u.model, u.status, u.input_tokens, u.cache_read_tokens,
           u.cache_write_5m_tokens, u.cache_write_1h_tokens, u.output_tokens, u.cost, u.estimated, u.started_at,
@@ -44,8 +44,9 @@ package struct SQLUsageReport: UsageReport {
     let selected = (names + [Self.sums]).joined(separator: ", ")
     let order = names.isEmpty ? "having count(*) > 0" : Self.grouped(names)
     return try await database.read { transaction in
-      try windows.flatMap { window in
-        try transaction.rows(
+      var sums: [UsageSum] = []
+      for window in windows {
+        sums += try await transaction.rows(
           """
           select \(selected) from usage u left join device_keys k on k.id = u.device
           where u.started_at >= $1 and u.started_at < $2 \(order)
@@ -63,6 +64,7 @@ package struct SQLUsageReport: UsageReport {
             cost: row.int64(first + 7))
         }
       }
+      return sums
     }
   }
 

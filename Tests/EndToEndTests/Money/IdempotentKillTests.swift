@@ -55,7 +55,7 @@ struct IdempotentKillTests {
       // A minute and a half later whoever ran them is known to be dead.
       try await servers.database { database in
         _ = try await database.write {
-          try $0.execute("update kept_answers set leased_until = leased_until - 90000 where state = 0")
+          try await $0.execute("update kept_answers set leased_until = leased_until - 90000 where state = 0")
         }
       }
       try await servers.restart(victim)

@@ -27,7 +27,7 @@ struct MoneyBooks {
     let ledger = SQLAdmissionLedger(database, clock: .caller)
     _ = try await ledger.sweep(now: WallClock.milliseconds + 3 * 86_400_000)
     let row = try await database.read { transaction in
-      try transaction.first(
+      try await transaction.first(
         """
         select (select coalesce(sum(cost), 0) from usage),
           (select coalesce(sum(used), 0) from lines l join rules r on r.id = l.rule where r.name = 'money'),

@@ -99,7 +99,7 @@ struct QueueKillTests {
     books.check(ceiling: 2_000_000_000_000, bill: bill)
     let rows = try await servers.database { database in
       try await database.read {
-        try $0.rows("select cost, units, model, estimated from usage") {
+        try await $0.rows("select cost, units, model, estimated from usage") {
           (cost: $0.int64(0), units: $0.int64(1), model: $0.string(2), isEstimated: $0.bool(3))
         }
       }
@@ -159,11 +159,11 @@ struct QueueKillTests {
   private static func passTime(_ servers: MoneyServers) async throws {
     try await servers.database { database in
       try await database.write { transaction in
-        try transaction.execute("update reservations set lease = lease - 600000")
-        try transaction.execute("update jobs set next_run = 0, leased_until = null")
-        try transaction.execute(
+        try await transaction.execute("update reservations set lease = lease - 600000")
+        try await transaction.execute("update jobs set next_run = 0, leased_until = null")
+        try await transaction.execute(
           "update kept_answers set leased_until = leased_until - 90000 where state = 0")
-        try transaction.execute("update queued_calls set next_look = 0 where ended_at is null")
+        try await transaction.execute("update queued_calls set next_look = 0 where ended_at is null")
       }
     }
   }
@@ -173,7 +173,7 @@ struct QueueKillTests {
     let deadline = ContinuousClock.now + .seconds(300)
     while true {
       let open = try await servers.database { database in
-        try await database.read { try $0.first("select count(*) from reservations") { $0.int(0) } }
+        try await database.read { try await $0.first("select count(*) from reservations") { $0.int(0) } }
       }
       if open == 0 { return }
       try #require(ContinuousClock.now < deadline, "reservations are left: \(open ?? -1)")

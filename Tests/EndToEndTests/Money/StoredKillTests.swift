@@ -57,7 +57,7 @@ struct StoredKillTests {
 
   private func count(_ servers: MoneyServers, _ query: String) async throws -> Int {
     try await servers.database { database in
-      try await database.read { try $0.first(query) { $0.int(0) } } ?? -1
+      try await database.read { try await $0.first(query) { $0.int(0) } } ?? -1
     }
   }
 
@@ -92,7 +92,7 @@ struct StoredKillTests {
     }
     let all = steps
     try await servers.database { database in
-      try await database.write { transaction in for step in all { try transaction.execute(step) } }
+      try await database.write { transaction in for step in all { try await transaction.execute(step) } }
     }
   }
 
@@ -145,7 +145,7 @@ struct StoredKillTests {
     }
     try await servers.database { database in
       _ = try await database.write {
-        try $0.execute("update kept_answers set leased_until = leased_until - 90000 where state = 0")
+        try await $0.execute("update kept_answers set leased_until = leased_until - 90000 where state = 0")
       }
     }
     try await servers.restart(0)
@@ -158,7 +158,7 @@ struct StoredKillTests {
     #expect(books.counted == 3)
     let rows = try await servers.database { database in
       try await database.read {
-        try $0.rows(
+        try await $0.rows(
           "select user_id, function, provider, model, status, estimated, cost from usage order by started_at"
         ) {
           (

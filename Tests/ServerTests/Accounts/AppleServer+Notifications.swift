@@ -49,7 +49,7 @@ extension AppleServer {
   /// How many are stored.
   func keptEvents() async throws -> Int64 {
     try await server.whole.database.read {
-      try $0.first("select count(*) from apple_events") { $0.int64(0) } ?? -1
+      try await $0.first("select count(*) from apple_events") { $0.int64(0) } ?? -1
     }
   }
 

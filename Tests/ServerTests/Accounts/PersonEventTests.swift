@@ -24,7 +24,7 @@ struct PersonEventTests {
   private func persons(_ server: AppleServer) async throws -> [Int64] {
     await server.server.whole.background.drain()
     return try await server.server.whole.database.read {
-      try $0.rows(
+      try await $0.rows(
         """
         select l.used + l.held from lines l join subjects s on s.id = -l.subject join rules r on r.id = l.rule
         where r.name = 'mine' and s.kind = $1 order by 1 desc
@@ -63,7 +63,9 @@ struct PersonEventTests {
     #expect(try await storedUsers(server.server).user(id) == nil)
     #expect(try await persons(server) == [3, 1])
     let byID = try await whole.database.read {
-      try $0.first("select count(*) from subjects where name = $1", [.text(linked.userID)]) { $0.int64(0) }
+      try await $0.first("select count(*) from subjects where name = $1", [.text(linked.userID)]) {
+        $0.int64(0)
+      }
     }
     #expect(byID == 0, "the user's id is no counter's name any more")
     guard type == "consent-revoked" else { return }

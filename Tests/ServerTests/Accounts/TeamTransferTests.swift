@@ -126,7 +126,7 @@ import Testing
     let alan = try #require(
       try await users.users(offset: 0, limit: 9).users.first { $0.email == "alan@example.com" })
     try await apple.server.whole.database.write {
-      _ = try $0.execute(
+      _ = try await $0.execute(
         "update identities set subject = 'nobody' where user_id = $1", [.uuid(alan.id.octets)])
     }
     await apple.apple.fail(.token, with: .status(503), times: 1)

@@ -102,7 +102,7 @@ import Testing
     #expect(answers.filter { $0.status == 200 }.count == 1)
     #expect(answers.filter { $0.status == 401 }.count == 19)
     let tokens = try await server.database.read {
-      try $0.first("select count(*) from session_tokens") { $0.int64(0) }
+      try await $0.first("select count(*) from session_tokens") { $0.int64(0) }
     }
     #expect(tokens == 1)
   }

@@ -42,7 +42,7 @@ struct DeviceServer {
   /// A column of the key's rows.
   func column(_ sql: String, _ phone: Phone) async throws -> Int64? {
     try await whole.database.read {
-      try $0.first(
+      try await $0.first(
         """
         select \(sql) from device_keys k join device_receipts r on r.device = k.id where k.key_id = $1
         """, [.blob(phone.key)]
@@ -59,7 +59,7 @@ struct DeviceServer {
 
   func receipt(_ phone: Phone) async throws -> [UInt8] {
     try await whole.database.read {
-      try $0.first(
+      try await $0.first(
         """
         select r.receipt from device_keys k join device_receipts r on r.device = k.id where k.key_id = $1
         """, [.blob(phone.key)]

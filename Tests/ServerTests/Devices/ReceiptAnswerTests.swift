@@ -174,7 +174,7 @@ import Testing
 
   private func makeDue(_ server: DeviceServer) async throws {
     _ = try await server.whole.database.write {
-      try $0.execute("update device_receipts set next_refresh = 0", [])
+      try await $0.execute("update device_receipts set next_refresh = 0", [])
     }
   }
 

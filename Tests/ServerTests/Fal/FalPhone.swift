@@ -60,7 +60,7 @@ extension WholeServer {
   func booked() async throws -> (rows: Int64, line: Int64, held: Int64) {
     let rows = try await usage().reduce(0) { $0 + $1.cost }
     let line = try await database.read { transaction in
-      try transaction.first(
+      try await transaction.first(
         """
         select coalesce(sum(used), 0), coalesce(sum(held), 0) from lines l join rules r on r.id = l.rule
         where r.name = 'money'
@@ -72,7 +72,7 @@ extension WholeServer {
 
   func openReservations() async throws -> Int64? {
     await background.drain()
-    return try await database.read { try $0.first("select count(*) from reservations") { $0.int64(0) } }
+    return try await database.read { try await $0.first("select count(*) from reservations") { $0.int64(0) } }
   }
 
   /// Runs the job that looks after queued calls.

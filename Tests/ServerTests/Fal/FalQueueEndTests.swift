@@ -88,7 +88,7 @@ import Testing
     await server.fal.advance()
     await server.fal.advance()
     let reservation = try #require(
-      try await server.database.read { try $0.first("select id from reservations") { $0.bytes(0) } })
+      try await server.database.read { try await $0.first("select id from reservations") { $0.bytes(0) } })
     #expect(
       try await server.ledger.settle(
         Settlement(
@@ -96,7 +96,7 @@ import Testing
     await server.attend(minutes: 2)
     #expect(try await server.booked().line == price)
     let open = try await server.database.read {
-      try $0.first("select count(*) from queued_calls where ended_at is null") { $0.int64(0) }
+      try await $0.first("select count(*) from queued_calls where ended_at is null") { $0.int64(0) }
     }
     #expect(open == 0)
   }
@@ -105,7 +105,7 @@ import Testing
   func notKept() async throws {
     let server = try await WholeServer()
     let phone = try await server.phone()
-    try await server.database.write { _ = try $0.execute("drop table queued_calls") }
+    try await server.database.write { _ = try await $0.execute("drop table queued_calls") }
     let response = try await server.send(try await phone.sign(Phone.picture("a", target: Phone.queue)))
     #expect(try await Outcome(response) == Outcome(503, "unavailable"))
     #expect(try await server.booked() == (price, price, 0))

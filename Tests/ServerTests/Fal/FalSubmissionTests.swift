@@ -88,7 +88,7 @@ import Testing
     await server.background.drain()
     let until = server.clock.now + Idempotency.lease
     try await server.database.write { transaction in
-      _ = try transaction.execute(
+      _ = try await transaction.execute(
         "update kept_answers set state = 0, sealed = null, leased_until = $1", [.integer(until)])
     }
     for _ in 0..<2 {
@@ -165,7 +165,7 @@ import Testing
     _ = try await submit(phone, "b [simulate: wait 30]", key: nil)
     let lease = server.clock.now + LiveReservations.lease
     try await server.database.write { transaction in
-      _ = try transaction.execute(
+      _ = try await transaction.execute(
         "update reservations set lease = $1 where id = (select max(id) from reservations)", [.integer(lease)])
     }
     for _ in 0..<40 {

@@ -35,16 +35,18 @@ import Testing
   private func audit(_ server: WholeServer) async throws {
     let booked = try await server.usage().map(\.cost).reduce(0, +)
     let rows = try await server.database.read {
-      try $0.rows("select used, held from lines l join rules r on r.id = l.rule where r.name = 'money'") {
-        ($0.int64(0), $0.int64(1))
-      }
+      try await $0.rows(
+        "select used, held from lines l join rules r on r.id = l.rule where r.name = 'money'"
+      ) { ($0.int64(0), $0.int64(1)) }
     }
     #expect(rows.reduce(0) { $0 + $1.0 } == booked)
     #expect(rows.allSatisfy { $0.1 == 0 })
     #expect(booked <= Self.ceiling)
     #expect(try booked >= billed(server), "booked \(booked)")
     #expect(
-      try await server.database.read { try $0.first("select count(*) from reservations") { $0.int64(0) } }
+      try await server.database.read {
+        try await $0.first("select count(*) from reservations") { $0.int64(0) }
+      }
         == 0)
   }
 
@@ -175,9 +177,9 @@ import Testing
     #expect(statuses.contains(200) && statuses.contains(429))
     try await audit(server)
     let counted = try await server.database.read {
-      try $0.first("select used, held from lines l join rules r on r.id = l.rule where r.name = 'all'") {
-        ($0.int64(0), $0.int64(1))
-      }
+      try await $0.first(
+        "select used, held from lines l join rules r on r.id = l.rule where r.name = 'all'"
+      ) { ($0.int64(0), $0.int64(1)) }
     }
     #expect(try #require(counted).0 <= 150)
     #expect(try #require(counted).1 == 0)

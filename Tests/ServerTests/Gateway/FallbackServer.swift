@@ -84,7 +84,7 @@ struct FallbackServer: Sendable {
   func line(_ rule: String) async throws -> [Int64] {
     await server.background.drain()
     return try await server.database.read { transaction in
-      try transaction.first(
+      try await transaction.first(
         """
         select coalesce(sum(used), 0), coalesce(sum(held), 0) from lines l join rules r on r.id = l.rule
         where r.name = $1

@@ -14,8 +14,8 @@ import Testing
     #expect(try await phone.ask().status == 200)
     let before = try #require(try await server.remaining(phone, "daily"))
     try await server.database.write { transaction in
-      let pages = try transaction.first("pragma page_count") { $0.int64(0) } ?? 0
-      try transaction.script("pragma max_page_count = \(pages)")
+      let pages = try await transaction.first("pragma page_count") { $0.int64(0) } ?? 0
+      try await transaction.script("pragma max_page_count = \(pages)")
     }
     var (passed, refused) = (Int64(0), 0)
     for _ in 0..<400 where refused < 10 {
@@ -36,7 +36,7 @@ import Testing
     }
     #expect(registration == Outcome(503, "unavailable"))
     #expect(server.lines.values.contains { $0.contains("no room left") })
-    try await server.database.write { try $0.script("pragma max_page_count = 1000000") }
+    try await server.database.write { try await $0.script("pragma max_page_count = 1000000") }
     #expect(try await phone.ask().status == 200)
     #expect(try await server.phone().ask().status == 200)
     #expect(try await server.remaining(phone, "daily") == before - passed - 1)

@@ -107,7 +107,7 @@ struct IdempotencyTests: IdempotentAsking {
     _ = try await ask(phone, stream: false).text
     await server.background.drain()
     let row = try await server.database.read { transaction in
-      try transaction.first("select id, body_hash, sealed from kept_answers") {
+      try await transaction.first("select id, body_hash, sealed from kept_answers") {
         $0.bytes(0) + $0.bytes(1) + $0.bytes(2)
       }
     }

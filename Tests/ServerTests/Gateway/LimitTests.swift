@@ -55,13 +55,15 @@ import Testing
     #expect(try await phone.ask().status == 429)
     for (metric, status) in [(3, 200), (6, 429), (5, 200)] {
       try await server.database.write {
-        _ = try $0.execute("update device_keys set risk_metric = $1", [.integer(Int64(metric))])
+        _ = try await $0.execute("update device_keys set risk_metric = $1", [.integer(Int64(metric))])
       }
       #expect(try await phone.ask().status == status, "\(metric)")
     }
     // Even the highest metric leaves the newcomer's allowance.
     server.clock.advance(seconds: 86_400)
-    try await server.database.write { _ = try $0.execute("update device_keys set risk_metric = 999", []) }
+    try await server.database.write {
+      _ = try await $0.execute("update device_keys set risk_metric = 999", [])
+    }
     #expect(try await phone.ask().status == 200)
     #expect(try await phone.ask().status == 429)
   }
@@ -77,7 +79,9 @@ import Testing
     #expect(try await Outcome(phone.ask()) == Outcome(429, "budget_exceeded"))
     server.clock.advance(seconds: 3_601)
     #expect(try await phone.ask().status == 200)
-    try await server.database.write { _ = try $0.execute("update device_keys set known_device = 1", []) }
+    try await server.database.write {
+      _ = try await $0.execute("update device_keys set known_device = 1", [])
+    }
     #expect(try await Outcome(phone.ask()) == Outcome(429, "budget_exceeded"))
   }
 

@@ -66,11 +66,11 @@ private final class AwayLedger: AdmissionLedger {
     let stream = try await phone.ask("[simulate: tokens 5]", stream: true)
     guard case .stream(let body, _) = stream.body.content else { return }
     _ = try await body.next()
-    try await server.database.write { try $0.script("alter table usage rename to gone") }
+    try await server.database.write { try await $0.script("alter table usage rename to gone") }
     while try await body.next() != nil {}
     await server.background.drain()
     #expect(server.lines.values.contains { $0.contains("settlement_delayed") })
-    try await server.database.write { try $0.script("alter table gone rename to usage") }
+    try await server.database.write { try await $0.script("alter table gone rename to usage") }
     for job in server.server.jobs where job.name == "settle_owed" { _ = await job.run() }
     let rows = try await server.usage()
     #expect(rows.count == 1 && rows.first?.estimated == false)

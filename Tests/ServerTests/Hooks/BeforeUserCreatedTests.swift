@@ -18,9 +18,11 @@ import Testing
 
   private static func rows(_ server: AppleServer) async throws -> Int64 {
     try await server.server.whole.database.read { transaction in
-      try ["users", "identities", "sessions", "used_identity_tokens", "audit_log"].reduce(0) { sum, table in
-        sum + (try transaction.first("select count(*) from \(table)") { $0.int64(0) } ?? 0)
+      var rows: Int64 = 0
+      for table in ["users", "identities", "sessions", "used_identity_tokens", "audit_log"] {
+        rows += try await transaction.first("select count(*) from \(table)") { $0.int64(0) } ?? 0
       }
+      return rows
     }
   }
 

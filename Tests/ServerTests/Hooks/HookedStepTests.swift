@@ -64,7 +64,7 @@ import Testing
     /// What is stored, in words that change with it.
     func stored() async throws -> [String] {
       try await apple.server.whole.database.read { transaction in
-        try transaction.rows(
+        try await transaction.rows(
           """
           select group_concat(x) from (select hex(id) || is_anonymous || updated_at || coalesce(last_sign_in_at, 0)
             || coalesce(deleting_since, 0) x from users order by id)

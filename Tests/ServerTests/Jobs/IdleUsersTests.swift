@@ -64,9 +64,9 @@ import Testing
     let users = sessions.map(\.userID).sorted()
     let first = try #require(UUID(users[0]))
     try await server.whole.database.write { transaction in
-      try transaction.script(
+      try await transaction.script(
         "create table orders (id integer primary key, owner blob not null references users (id)) strict")
-      try transaction.execute("insert into orders (owner) values ($1)", [.blob(first.octets)])
+      try await transaction.execute("insert into orders (owner) values ($1)", [.blob(first.octets)])
     }
     let job = try #require(server.whole.server.jobs.first { $0.name == "remove_idle_users" })
     server.whole.clock.advance(seconds: 180 * 86_400 + 60)

@@ -36,7 +36,9 @@ import Testing
     await live.begin(id, at: Self.start)
     let now = later(wall: wall, uptime: uptime)
     #expect(await live.renew(at: now) == 0)
-    let lease = try await database.read { try $0.first("select lease from reservations") { $0.int64(0) } }
+    let lease = try await database.read {
+      try await $0.first("select lease from reservations") { $0.int64(0) }
+    }
     #expect(
       lease == (isRenewed ? max(now.wall + LiveReservations.lease, Self.start.wall + 1) : Self.start.wall + 1)
     )

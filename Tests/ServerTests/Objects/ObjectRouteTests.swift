@@ -184,7 +184,7 @@ import UserData
     #expect(try await server.objects.standing(of: try #require(UUID(grace.userID))).count == 1)
     #expect(
       try await server.whole.database.read {
-        try $0.first("select count(*) from object_pieces") { $0.int64(0) }
+        try await $0.first("select count(*) from object_pieces") { $0.int64(0) }
       }
         == 1)
     #expect(try await server.storage(.get, "/functions/f/a.png", as: ada).status == 403)

@@ -49,7 +49,7 @@ struct StoredFallbackTests {
   private func lines(_ server: StoringServer) async throws -> [String: [Int64]] {
     await server.whole.background.drain()
     let rows = try await server.whole.database.read {
-      try $0.rows(
+      try await $0.rows(
         "select r.name, sum(l.used), sum(l.held) from lines l join rules r on r.id = l.rule group by r.name"
       ) { ($0.string(0), [$0.int64(1), $0.int64(2)]) }
     }
@@ -138,11 +138,11 @@ extension StoringServer {
   /// As where the server dies before it books: no reservation ends meanwhile.
   func keepFromSettling(_ body: () async throws -> Void) async throws {
     _ = try await whole.database.write {
-      try $0.execute(
+      try await $0.execute(
         "create trigger dead before delete on reservations begin select raise(abort, 'dead'); end")
     }
     try await body()
     await whole.background.drain()
-    _ = try await whole.database.write { try $0.execute("drop trigger dead") }
+    _ = try await whole.database.write { try await $0.execute("drop trigger dead") }
   }
 }

@@ -55,10 +55,10 @@ import UserData
   /// What a node leaves that ends amid the call: the claim runs on, the row of the reservation is open.
   private func endAmid(_ server: StoringServer, keepsObject: Bool) async throws {
     try await server.whole.database.write { transaction in
-      try transaction.execute(
+      try await transaction.execute(
         "update kept_answers set state = 0, sealed = null, leased_until = $1",
         [.integer(server.whole.clock.now + Idempotency.lease)])
-      if !keepsObject { try transaction.execute("delete from objects") }
+      if !keepsObject { try await transaction.execute("delete from objects") }
     }
     server.whole.clock.advance(milliseconds: Idempotency.lease + 1)
   }
@@ -95,7 +95,7 @@ import UserData
     await server.whole.background.drain()
     let until = server.whole.clock.now + Idempotency.lease
     try await server.whole.database.write { transaction in
-      _ = try transaction.execute(
+      _ = try await transaction.execute(
         "update kept_answers set state = 0, sealed = null, leased_until = $1", [.integer(until)])
     }
     let again = try await server.call("creature", ["name": "Mo"], phone, as: ada, key: Self.key)
@@ -123,8 +123,8 @@ import UserData
     await server.whole.background.drain()
     let path = try #require(object["path"]?.string)
     try await server.whole.database.write { transaction in
-      try transaction.execute("delete from objects where path = $1", [.text(path)])
-      try transaction.execute("update kept_answers set state = 2, sealed = null")
+      try await transaction.execute("delete from objects where path = $1", [.text(path)])
+      try await transaction.execute("update kept_answers set state = 2, sealed = null")
     }
     let again = try await server.call("note", ["words": "y"], phone, as: ada, key: Self.key)
     #expect(try await Outcome(again) == Outcome(422, "idempotency_incomplete"))
@@ -179,7 +179,7 @@ import UserData
     let watching = BentObjectStore(plain.objects) {
       seen.append(
         try await plain.whole.database.read {
-          try $0.first("select count(*) from reservations") { $0.int64(0) } ?? -1
+          try await $0.first("select count(*) from reservations") { $0.int64(0) } ?? -1
         })
     }
     let server = try await StoringServer(objects: watching, sharing: plain.whole)

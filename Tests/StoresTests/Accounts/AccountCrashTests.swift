@@ -103,7 +103,7 @@ import Testing
       defer { database.close() }
       let accounts = SQLAccountStore(database)
       let halves = try await database.read {
-        try $0.first(
+        try await $0.first(
           """
           select (select count(*) from users where is_anonymous = 0
               and id not in (select user_id from identities))
@@ -120,7 +120,7 @@ import Testing
         for phone in phones.values { group.addTask { try await self.check(phone, accounts) } }
         try await group.waitForAll()
       }
-      let users = try await database.read { try $0.first("select count(*) from users") { $0.int64(0) } }
+      let users = try await database.read { try await $0.first("select count(*) from users") { $0.int64(0) } }
       // The phones that were answered, and those whose answer was on its way.
       #expect((phones.count...phones.count + 16).contains(Int(users ?? 0)))
     }

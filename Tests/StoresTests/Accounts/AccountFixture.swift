@@ -108,12 +108,12 @@ struct AccountFixture: Sendable {
   }
 
   func count(_ table: String) async throws -> Int64 {
-    try await database.read { try $0.first("select count(*) from \(table)") { $0.int64(0) } ?? -1 }
+    try await database.read { try await $0.first("select count(*) from \(table)") { $0.int64(0) } ?? -1 }
   }
 
   func audit() async throws -> [String] {
     try await database.read {
-      try $0.rows("select action, reason from audit_log order by id") {
+      try await $0.rows("select action, reason from audit_log order by id") {
         $0.string(0) + ($0.optionalString(1).map { ": \($0)" } ?? "")
       }
     }

@@ -135,15 +135,19 @@ import Testing
     let change = isBan ? "banned_until = \(Int64.max)" : "deleting_since = 1"
     let lock = backend == .postgreSQL ? " for update" : ""
     async let changing: Void = fixture.database.write { transaction in
-      try transaction.execute("update users set \(change) where id = $1", [.uuid(open.user.id.octets)])
-      _ = try transaction.first(
+      try await transaction.execute("update users set \(change) where id = $1", [.uuid(open.user.id.octets)])
+      _ = try await transaction.first(
         "select id from sessions where id = $1\(lock)", [.uuid(open.session.id.octets)]
       ) {
         $0.bytes(0)
       }
       isLocked.withLock { $0 = true }
       // So long that the refresh is there, most times.
-      usleep(200_000)
+      if backend == .postgreSQL {
+        _ = try await transaction.first("select pg_sleep(0.2)") { _ in true }
+      } else {
+        usleep(200_000)
+      }
     }
     while !isLocked.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(2)) }
     let refusal = try await fixture.refresh(open.session.id, 0).refusal
@@ -249,7 +253,7 @@ import Testing
       }
     }
     let orphans = try await nodes.fixture.database.read {
-      try $0.first(
+      try await $0.first(
         """
         select (select count(*) from identities where user_id not in (select id from users))
           + (select count(*) from sessions where user_id not in (select id from users))

@@ -139,7 +139,7 @@ import Testing
     #expect(try await fixture.accounts.session(again.session.id, now: now) != nil)
     #expect(try await fixture.signIn(1, token: 3, 3, now: now + 4_000).refusal == nil)
     let outcomes = try await fixture.database.read {
-      try $0.rows("select outcome from apple_events") { $0.optionalString(0) }
+      try await $0.rows("select outcome from apple_events") { $0.optionalString(0) }
     }
     #expect(outcomes == ["own_revocation", "own_revocation"])
     // Another's, another type, and a later one are applied.

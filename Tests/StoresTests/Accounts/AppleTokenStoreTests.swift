@@ -99,16 +99,16 @@ import Testing
     let id = try #require(try await fixture.tokens.due(now: now, retryAt: now + 1, limit: 1).first?.id)
     let isLocked = Locked(false)
     async let replacing: Void = fixture.database.write { transaction in
-      try transaction.execute("set transaction isolation level read committed")
-      try transaction.execute("update identities set status = 0")
+      try await transaction.execute("set transaction isolation level read committed")
+      try await transaction.execute("update identities set status = 0")
       isLocked.withLock { $0 = true }
       // Until the verdict waits for the identity.
       let waiting =
         "select 1 from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))"
-      while try transaction.rows(waiting, [], { _ in true }).isEmpty {
-        try transaction.execute("select pg_sleep(0.01)")
+      while try await transaction.rows(waiting, [], { _ in true }).isEmpty {
+        try await transaction.execute("select pg_sleep(0.01)")
       }
-      try transaction.execute("delete from apple_tokens")
+      try await transaction.execute("delete from apple_tokens")
     }
     while !isLocked.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(5)) }
     try await fixture.tokens.checked(id, .invalidGrant, nextCheck: now, now: now)

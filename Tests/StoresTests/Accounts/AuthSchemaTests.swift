@@ -13,12 +13,12 @@ import Testing
     let fixture = try await Fixture(.postgreSQL)
     let open = try await fixture.signUp(1)
     try await fixture.database.write { transaction in
-      try transaction.script(
+      try await transaction.script(
         """
         create table notes (id uuid primary key default gen_random_uuid(),
           owner uuid not null references users on delete cascade, text text not null);
         """)
-      _ = try transaction.execute(
+      _ = try await transaction.execute(
         "insert into notes (owner, text) values ($1, 'x')", [.uuid(open.user.id.octets)])
     }
     #expect(try await fixture.count("notes") == 1)
@@ -33,9 +33,11 @@ import Testing
     func uid(_ settings: [(String, String)]) async throws -> String? {
       try await fixture.database.read { transaction in
         for (name, value) in settings {
-          _ = try transaction.rows("select set_config($1, $2, true)", [.text(name), .text(value)]) { _ in }
+          _ = try await transaction.rows("select set_config($1, $2, true)", [.text(name), .text(value)]) {
+            _ in
+          }
         }
-        return try transaction.first("select uid()::text") { $0.optionalString(0) } ?? nil
+        return try await transaction.first("select uid()::text") { $0.optionalString(0) } ?? nil
       }
     }
     #expect(try await uid([]) == nil)
@@ -54,7 +56,7 @@ import Testing
     let database = try Database(.postgreSQL(settings))
     defer { database.close() }
     try await database.write {
-      try $0.script("create role anon; create role authenticated; create role other")
+      try await $0.script("create role anon; create role authenticated; create role other")
     }
     try await Schema.migrate(database, now: 1)
     let asked = """
@@ -67,7 +69,7 @@ import Testing
       from unnest(array['anon', 'authenticated', 'other']) r
       """
     let rights = try await database.read {
-      try $0.rows(asked) { row in (0..<4).map { row.bool(Int32($0)) } }
+      try await $0.rows(asked) { row in (0..<4).map { row.bool(Int32($0)) } }
     }
     let granted = [true, false, true, false]
     #expect(rights == [granted, granted, [false, false, false, false]])

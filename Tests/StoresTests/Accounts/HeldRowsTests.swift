@@ -10,15 +10,18 @@ import Testing
   func complete() async throws {
     let fixture = try await StoreFixture(.memory)
     let tables = try await fixture.database.read { transaction in
-      try transaction.rows("select name from sqlite_master where type = 'table' and name not like 'sqlite%'")
-      { $0.string(0) }.filter { table in
-        let columns = try transaction.rows("select name from pragma_table_info($1)", [.text(table)]) {
+      let tables = try await transaction.rows(
+        "select name from sqlite_master where type = 'table' and name not like 'sqlite%'"
+      ) { $0.string(0) }
+      var knowing: [String] = []
+      for table in tables {
+        let columns = try await transaction.rows("select name from pragma_table_info($1)", [.text(table)]) {
           $0.string(0)
         }
-        return columns.contains {
-          ["user_id", "session", "subject", "identity", "linking", "bearer"].contains($0)
-        }
+        let user = ["user_id", "session", "subject", "identity", "linking", "bearer"]
+        if columns.contains(where: { user.contains($0) }) { knowing.append(table) }
       }
+      return knowing
     }
     let told = Set(HeldRows.parts.flatMap(\.tables)).union(HeldRows.untold.keys)
     #expect(Set(tables).subtracting(told) == [])
@@ -34,7 +37,7 @@ import Testing
     try await fixture.accounts.base.register(1)
     let state = Wanted(user: id.description)
     _ = try await fixture.accounts.database.write {
-      try $0.execute(
+      try await $0.execute(
         "update device_states set user_id = $1 where device = 1", [.text(state.user)])
     }
     let held = try JSONReader.read(

@@ -106,10 +106,10 @@ import Testing
     let fixture = offered.fixture
     let open = try await offered.go(10).get()
     try await fixture.database.write { transaction in
-      try transaction.script(
+      try await transaction.script(
         "create table orders (id integer primary key, owner blob /*uuid*/ not null references users (id)) strict"
       )
-      try transaction.execute(
+      try await transaction.execute(
         "insert into orders (id, owner) values (1, $1)", [.uuid(offered.guest.user.id.octets)])
     }
     for owned in [[], ["files"]] {
@@ -178,10 +178,10 @@ import Testing
       #expect(try await say() == banned)
       _ = try await users.update(user, UserChange(bannedUntil: .some(nil)), now: now)
       try await fixture.database.write {
-        _ = try $0.execute("update users set deleting_since = 1 where id = $1", [.uuid(user.octets)])
+        _ = try await $0.execute("update users set deleting_since = 1 where id = $1", [.uuid(user.octets)])
       }
       #expect(try await say() == deleting)
-      try await fixture.database.write { _ = try $0.execute("update users set deleting_since = null") }
+      try await fixture.database.write { _ = try await $0.execute("update users set deleting_since = null") }
     }
     #expect(try await offered.guestNow() != nil)
     // Gone by their own word meanwhile.

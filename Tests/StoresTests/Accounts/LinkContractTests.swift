@@ -69,7 +69,7 @@ import Testing
     let other = try await fixture.signIn(1, token: 2, 3).get()
     #expect(try await fixture.accounts.session(new.session.id, now: now) != nil)
     try await fixture.database.write {
-      _ = try $0.execute("delete from sessions where id = $1", [.uuid(new.session.id.octets)])
+      _ = try await $0.execute("delete from sessions where id = $1", [.uuid(new.session.id.octets)])
     }
     #expect(try await fixture.refresh(old.session.id, 0).refusal == .reused(endedFamily: false))
     #expect(try await fixture.refresh(other.session.id, 0).session != nil)
@@ -190,7 +190,7 @@ import Testing
     for (purpose, session) in [
       (ChallengePurpose.signIn, nil), (.link, Fixture.id(6)), (.reauthenticate, bearer),
     ] {
-      try await fixture.database.write { _ = try $0.execute("delete from apple_challenges") }
+      try await fixture.database.write { _ = try await $0.execute("delete from apple_challenges") }
       try await fixture.tokens.add(
         AppleChallenge(hash: Fixture.hash(5), purpose: purpose, session: session, expiresAt: now + 1),
         now: now)

@@ -106,7 +106,7 @@ import Testing
     #expect(try await fixture.refresh(id, 1, now: .max / 2).refusal == .banned)
     _ = try await fixture.users.update(open.user.id, UserChange(bannedUntil: .some(nil)), now: now)
     #expect(try await fixture.refresh(id, 1).session != nil)
-    try await fixture.database.write { _ = try $0.execute("update users set deleting_since = 5") }
+    try await fixture.database.write { _ = try await $0.execute("update users set deleting_since = 5") }
     #expect(try await fixture.refresh(id, 2).refusal == .deleting)
     #expect(try await fixture.accounts.session(id, now: now)?.user.deletingSince == 5)
     #expect(
@@ -151,8 +151,8 @@ import Testing
   func signOut(backend: Backend) async throws {
     let fixture = try await Fixture(backend)
     func open() async throws -> [UUID] {
-      try await fixture.database.write { _ = try $0.execute("delete from users") }
-      try await fixture.database.write { _ = try $0.execute("delete from used_identity_tokens") }
+      try await fixture.database.write { _ = try await $0.execute("delete from users") }
+      try await fixture.database.write { _ = try await $0.execute("delete from used_identity_tokens") }
       return [
         try await fixture.signIn(1, token: 1, 1).get().session.id,
         try await fixture.signIn(1, token: 2, 2).get().session.id,

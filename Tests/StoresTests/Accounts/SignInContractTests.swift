@@ -163,7 +163,7 @@ import Testing
   func revived(backend: Backend) async throws {
     let fixture = try await Fixture(backend)
     let first = try await fixture.signIn(1, token: 1, 1).get()
-    try await fixture.database.write { _ = try $0.execute("update identities set status = 1") }
+    try await fixture.database.write { _ = try await $0.execute("update identities set status = 1") }
     #expect(try await fixture.users.user(first.user.id)?.identities.first?.status == .revoked)
     let again = try await fixture.signIn(1, token: 2, 2).get()
     #expect(again.user.id == first.user.id)
@@ -181,7 +181,7 @@ import Testing
     #expect(try await fixture.signIn(1, token: 1, 1).refusal == .banned)
     let after = Fixture.signIn(Fixture.assertion(1, token: 2), 3, now: now + 10)
     #expect(try await fixture.accounts.signIn(after).refusal == nil)
-    try await fixture.database.write { _ = try $0.execute("update users set deleting_since = 1") }
+    try await fixture.database.write { _ = try await $0.execute("update users set deleting_since = 1") }
     #expect(try await fixture.signIn(1, token: 4, 4, now: now + 10).refusal == .deleting)
   }
 
@@ -230,7 +230,7 @@ import Testing
     let fixture = try await Fixture(backend)
     let first = try await fixture.signIn(1, token: 1, 1).get()
     try await fixture.database.write {
-      _ = try $0.execute("update identities set transfer_subject = 'moved.1'")
+      _ = try await $0.execute("update identities set transfer_subject = 'moved.1'")
     }
     var assertion = Fixture.assertion(50, token: 2, email: "new@privaterelay.appleid.com")
     assertion.teamID = "TEAM000002"

@@ -40,16 +40,16 @@ import Testing
     #expect(try await offered.go(10).refusal == .banned)
     _ = try await users.update(offered.owner.user.id, UserChange(bannedUntil: .some(nil)), now: now)
     let set = "update users set deleting_since ="
-    try await offered.fixture.database.write { _ = try $0.execute("\(set) 1 where is_anonymous = 0") }
+    try await offered.fixture.database.write { _ = try await $0.execute("\(set) 1 where is_anonymous = 0") }
     #expect(try await offered.go(10).refusal == .deleting)
-    try await offered.fixture.database.write { _ = try $0.execute("\(set) null") }
+    try await offered.fixture.database.write { _ = try await $0.execute("\(set) null") }
     _ = try await offered.fixture.events.record(
       [
         AppleEvent(
           id: "x", type: "consent-revoked", teamID: "TEAM000001", subject: "000001.sub", time: now - 2_000)
       ], now: now)
     #expect(try await offered.go(10).refusal == .consentRevoked)
-    try await offered.fixture.database.write { _ = try $0.execute("delete from apple_events") }
+    try await offered.fixture.database.write { _ = try await $0.execute("delete from apple_events") }
     #expect(try await offered.fixture.accounts.signOut(offered.guest.session.id, .local, now: now))
     #expect(try await offered.go(10).refusal == .sessionNotFound)
     #expect(try await offered.fixture.delete(offered.owner.user.id, now: now))

@@ -100,7 +100,7 @@ import Testing
     try await fixture.base.registerMany(1)
     try await fixture.database.write { transaction in
       for (hash, user) in [([UInt8(1)], open.user.id), ([2], other.user.id)] {
-        _ = try transaction.execute(
+        _ = try await transaction.execute(
           """
           insert into session_tokens (hash, device, user_id, routes, expiry)
           select $1, id, $2, 'r', 1 from device_keys

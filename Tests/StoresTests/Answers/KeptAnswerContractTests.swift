@@ -64,7 +64,7 @@ struct KeptAnswerContractTests {
     #expect(try await store.sweep(now: Self.now + 600_000) == 0)
     #expect(try await store.sweep(now: Self.now + 9_000_000) == 1)
     let rows = try await fixture.database.read { transaction in
-      try transaction.first("select count(*) from kept_answers") { $0.int64(0) }
+      try await transaction.first("select count(*) from kept_answers") { $0.int64(0) }
     }
     #expect(rows == 0)
   }
@@ -117,7 +117,7 @@ struct KeptAnswerContractTests {
     let store = store(fixture)
     let user = StoreFixture.octets(77, 16)
     try await fixture.database.write { transaction in
-      _ = try transaction.execute(
+      _ = try await transaction.execute(
         """
         insert into users (id, is_anonymous, app_metadata, user_metadata, created_at, updated_at)
         values ($1, 1, '{}', '{}', 1, 1)
@@ -132,7 +132,7 @@ struct KeptAnswerContractTests {
     #expect(
       try await take(store, stranger) == .claimed, "a user who is gone already keeps nothing from working")
     try await fixture.database.write { transaction in
-      _ = try transaction.execute("delete from users where id = $1", [.uuid(user)])
+      _ = try await transaction.execute("delete from users where id = $1", [.uuid(user)])
     }
     #expect(try await store.state(mine.id, now: Self.now) == .free)
   }

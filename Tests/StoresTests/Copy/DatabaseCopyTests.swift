@@ -112,8 +112,8 @@ import UserData
     #expect(try await target.meta("used_by_dev") == "yes")
     #expect(try await target.meta(DatabaseCopy.Mark.incomplete) == nil)
     #expect(try await fixture.database.meta(DatabaseCopy.Mark.moved) == "there")
-    let sums: @Sendable (Transaction) throws -> [String]? = { transaction in
-      try transaction.first(
+    let sums: @Sendable (Transaction) async throws -> [String]? = { transaction in
+      try await transaction.first(
         """
         select cast(sum(used) as text), cast(sum(held) as text), (select cast(sum(cost) as text) from usage)
         from lines
@@ -182,7 +182,7 @@ import UserData
     defer { used.close() }
     try await Schema.migrate(used, now: 1)
     try await used.write {
-      _ = try $0.execute(
+      _ = try await $0.execute(
         "insert into debug_tokens (name, hash, expiry, created_at) values ('x', $1, 1, 1)", [.blob([1])])
     }
     await #expect(throws: DatabaseCopy.Refusal.targetNotEmpty(table: "debug_tokens")) {
@@ -198,7 +198,7 @@ import UserData
     await #expect(throws: DatabaseCopy.Refusal.otherSource) {
       try await run(other.database, target, id: "other")
     }
-    try await target.write { _ = try $0.execute("update lines set used = used + 1 where held > 0") }
+    try await target.write { _ = try await $0.execute("update lines set used = used + 1 where held > 0") }
     await #expect(throws: DatabaseCopy.Refusal.differs(table: "lines")) {
       try await run(fixture.database, target)
     }
@@ -210,7 +210,7 @@ import UserData
   func older() async throws {
     let fixture = try await StoreFixture(.disk)
     try await fixture.database.write {
-      _ = try $0.execute(
+      _ = try await $0.execute(
         "delete from schema_versions where version = (select max(version) from schema_versions)")
     }
     let target = try target()

@@ -149,7 +149,7 @@ extension AccountFixture {
   /// The events in their order, each with the number of its user.
   func told() async throws -> [String] {
     try await database.read {
-      try $0.rows("select type, user_id from outgoing_events order by id") {
+      try await $0.rows("select type, user_id from outgoing_events order by id") {
         "\($0.string(0)) \(UUID($0.string(1)).flatMap { id in (0..<10).first { Self.id($0) == id } } ?? -1)"
       }
     }
@@ -158,7 +158,7 @@ extension AccountFixture {
   /// That member of each event's data, where it has it.
   func data(_ name: String) async throws -> [String] {
     try await database.read {
-      try $0.rows("select data from outgoing_events order by id") {
+      try await $0.rows("select data from outgoing_events order by id") {
         try JSONReader.read($0.bytes(0))[name].map { $0.string ?? $0.value.text }
       }.compactMap(\.self)
     }
@@ -166,7 +166,7 @@ extension AccountFixture {
 
   func mayContact() async throws -> [Bool?] {
     try await database.read {
-      try $0.rows("select contact from outgoing_events where contact is not null order by id") {
+      try await $0.rows("select contact from outgoing_events where contact is not null order by id") {
         try JSONReader.read($0.bytes(0))["may_contact"]?.bool
       }
     }
@@ -174,7 +174,7 @@ extension AccountFixture {
 
   func contacts() async throws -> [String?] {
     try await database.read {
-      try $0.rows("select contact from outgoing_events where contact is not null order by id") {
+      try await $0.rows("select contact from outgoing_events where contact is not null order by id") {
         try JSONReader.read($0.bytes(0))["email"]?.string
       }
     }

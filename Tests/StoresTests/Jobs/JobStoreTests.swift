@@ -138,7 +138,7 @@ import Testing
     let other = try Database(.readOnlyFile(fixture.path))
     defer { other.close() }
     let version: @Sendable () async throws -> Int64? = {
-      try await other.read { try $0.first("pragma data_version") { $0.int64(0) } }
+      try await other.read { try await $0.first("pragma data_version") { $0.int64(0) } }
     }
     let before = try await version()
     for _ in 0..<20 { _ = try await claim(store, at: now + 1) }
@@ -201,7 +201,7 @@ import Testing
         #expect(try await stores[3].renew(winner, for: lease, now: time) == nil)
         #expect(try await stores[3].finish(next, .done, interval: interval, now: time))
         try await nodes[0].write {
-          _ = try $0.execute("update jobs set generation = $1", [.integer(Int64(round))])
+          _ = try await $0.execute("update jobs set generation = $1", [.integer(Int64(round))])
         }
       } else {
         #expect(try await stores[1].finish(winner, .done, interval: interval, now: time))

@@ -19,7 +19,7 @@ import Testing
     #expect(try await fixture.keys.key(StoreFixture.keyID(1)) == StoreFixture.key(1))
     #expect(try await fixture.keys.key(StoreFixture.keyID(2)) == nil)
     let receipt = try await fixture.database.read {
-      try $0.first("select receipt from device_receipts") { $0.bytes(0) }
+      try await $0.first("select receipt from device_receipts") { $0.bytes(0) }
     }
     #expect(receipt == [1, 2, 3])
   }
@@ -77,7 +77,7 @@ import Testing
     // The clock steps back: the challenge would be fresh again, and its row is gone.
     try await fixture.keys.sweepChallenges(now: StoreFixture.epoch - 10_000)
     let rows = try await fixture.database.read {
-      try $0.first("select count(*) from consumed_challenges") { $0.int64(0) }
+      try await $0.first("select count(*) from consumed_challenges") { $0.int64(0) }
     }
     #expect(rows == 0)
     #expect(try await register(fixture, StoreFixture.key(2), challenge: 1) == .challengeUsed)

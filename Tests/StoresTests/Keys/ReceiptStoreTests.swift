@@ -30,7 +30,7 @@ import Testing
     _ fixture: StoreFixture, _ sql: String, _ key: Int, _ read: @escaping @Sendable (Row) -> Value
   ) async throws -> Value? {
     try await fixture.database.read {
-      try $0.first(
+      try await $0.first(
         """
         select \(sql) from device_keys k join device_receipts r on r.device = k.id
           join device_states s on s.device = k.id where k.key_id = $1
@@ -166,13 +166,13 @@ import Testing
     // Rows of before, due earlier than the used one.
     try await fixture.database.write { transaction in
       for number in 1_000..<4_000 {
-        let id = try transaction.insert(
+        let id = try await transaction.insert(
           """
           insert into device_keys (key_id, public_key, app_id, environment, anchor, registered_at)
           values ($1, $1, 'a', 'production', $1, 5)
           """, [.blob(StoreFixture.keyID(number))])
-        try transaction.execute("insert into device_states (device) values ($1)", [.integer(id)])
-        try transaction.execute(
+        try await transaction.execute("insert into device_states (device) values ($1)", [.integer(id)])
+        try await transaction.execute(
           "insert into device_receipts (device, receipt, received_at, next_refresh) values ($1, $2, 5, 5)",
           [.integer(id), .blob([0])])
       }
@@ -180,7 +180,9 @@ import Testing
     #expect(try await store.due(demand(Self.epoch, limit: 10)).count == 1)
     for _ in 0..<2 { #expect(try await store.due(demand(Self.epoch, limit: 10)).isEmpty) }
     let left = try await fixture.database.read {
-      try $0.first("select count(*) from device_receipts where next_refresh <= \(Self.epoch)") { $0.int64(0) }
+      try await $0.first("select count(*) from device_receipts where next_refresh <= \(Self.epoch)") {
+        $0.int64(0)
+      }
     }
     #expect(left == 0)
   }
@@ -191,13 +193,13 @@ import Testing
     defer { withExtendedLifetime(fixture) {} }
     try await fixture.database.write { transaction in
       for number in 1_000..<(backend == .memory ? 11_000 : 1_500) {
-        let id = try transaction.insert(
+        let id = try await transaction.insert(
           """
           insert into device_keys (key_id, public_key, app_id, environment, anchor, registered_at)
           values ($1, $1, 'a', 'production', $1, \(Self.epoch))
           """, [.blob(StoreFixture.keyID(number))])
-        try transaction.execute("insert into device_states (device) values ($1)", [.integer(id)])
-        try transaction.execute(
+        try await transaction.execute("insert into device_states (device) values ($1)", [.integer(id)])
+        try await transaction.execute(
           """
           insert into device_receipts (device, receipt, received_at, fetched_at, next_refresh)
           values ($1, $2, 5, 5, 5)

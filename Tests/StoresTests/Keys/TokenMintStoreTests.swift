@@ -25,7 +25,9 @@ import Testing
   }
 
   private func tokens(_ fixture: StoreFixture) async throws -> Int64? {
-    try await fixture.database.read { try $0.first("select count(*) from session_tokens") { $0.int64(0) } }
+    try await fixture.database.read {
+      try await $0.first("select count(*) from session_tokens") { $0.int64(0) }
+    }
   }
 
   @Test("RULES §1.11: a key comes with its first token, once", arguments: Backend.allCases)

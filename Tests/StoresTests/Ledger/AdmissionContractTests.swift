@@ -67,7 +67,7 @@ import Testing
   func user(backend: Backend) async throws {
     let fixture = try await StoreFixture(backend)
     try await fixture.registerMany(2)
-    try await fixture.database.write { _ = try $0.execute("update device_states set user_id = 'u1'") }
+    try await fixture.database.write { _ = try await $0.execute("update device_states set user_id = 'u1'") }
     let charges = [Requests.daily(1, .user)]
     let first = try await fixture.ledger.admit(Requests.assertion(0, counter: 1, id: 1, charges: charges))
     guard case .admitted(let admitted) = first else { Issue.record("\(first)"); return }

@@ -44,7 +44,7 @@ struct CountingKeys: Sendable {
   /// What is counted under `q`, by kind and name.
   func counted() async throws -> [String] {
     try await fixture.database.read {
-      try $0.rows(
+      try await $0.rows(
         """
         select s.kind, s.name, l.used + l.held from lines l join subjects s on s.id = -l.subject
           join rules r on r.id = l.rule
@@ -56,7 +56,7 @@ struct CountingKeys: Sendable {
 
   func keys() async throws -> [String] {
     try await fixture.database.read {
-      try $0.rows(
+      try await $0.rows(
         "select s.user_id, s.person from device_states s join device_keys k on k.id = s.device order by k.key_id"
       ) {
         "\($0.optionalString(0) ?? "nobody") \($0.optionalString(1) ?? "nobody")"

@@ -89,7 +89,7 @@ import Testing
       }
       // Nothing was counted by halves: for every open reservation one request runs and 40 are held.
       let state = try await database.read { transaction in
-        try transaction.first(
+        try await transaction.first(
           """
           select (select count(*) from reservations),
             (select coalesce(sum(held), 0) from lines l join rules r on r.id = l.rule where r.name = 'running'),
@@ -106,7 +106,7 @@ import Testing
       // The leases of the dead process end at the reserve.
       #expect(Int64(try await ledger.sweep(now: Requests.now + 60_001)) == counts[0])
       let after = try await database.read { transaction in
-        try transaction.first(
+        try await transaction.first(
           """
           select sum(held), (select sum(used) from lines l join rules r on r.id = l.rule where r.name = 'budget')
           from lines
@@ -133,7 +133,7 @@ import Testing
       try log.prefix(log.count - part * 5_003).write(to: URL(filePath: path + "-wal"))
       let database = try Database(.file(path))
       let state = try await database.read { transaction in
-        try transaction.first(
+        try await transaction.first(
           """
           select (select highest from device_states), (select count(*) from reservations),
             (select sum(used) from lines l join rules r on r.id = l.rule where r.name = 'daily'),

@@ -12,10 +12,10 @@ import Testing
     #expect(
       try await fixture.ledger.admit(Requests.assertion(0, counter: 1, id: 1, charges: charges)).isAdmitted)
     try await fixture.database.write { transaction in
-      try transaction.script("create table filler (b blob)")
-      try transaction.execute("insert into filler values (zeroblob(100000))")
-      let pages = try transaction.first("pragma page_count") { $0.int64(0) } ?? 0
-      try transaction.script("pragma max_page_count = \(pages)")
+      try await transaction.script("create table filler (b blob)")
+      try await transaction.execute("insert into filler values (zeroblob(100000))")
+      let pages = try await transaction.first("pragma page_count") { $0.int64(0) } ?? 0
+      try await transaction.script("pragma max_page_count = \(pages)")
     }
     // Each request has an id of its own, so that the reservations need a new page at some time.
     var failures = 0
@@ -32,7 +32,9 @@ import Testing
     #expect(failures > 0)
     let reservations = try #require(try await fixture.openReservations())
     #expect(try await fixture.sums("daily") == (reservations, 0))
-    try await fixture.database.write { try $0.script("drop table filler; pragma max_page_count = 1000000") }
+    try await fixture.database.write {
+      try await $0.script("drop table filler; pragma max_page_count = 1000000")
+    }
     let again = Requests.assertion(0, counter: 301, id: 301, charges: charges)
     #expect(try await !fixture.ledger.admit(again).isAdmitted)
     #expect(try await fixture.ledger.admit(Requests.assertion(0, counter: 302, id: 302)).isAdmitted)
@@ -55,7 +57,7 @@ import Testing
   func schema() async throws {
     let fixture = try await StoreFixture(.disk)
     try await fixture.database.write {
-      _ = try $0.execute("update schema_versions set version = 99 where version = 1")
+      _ = try await $0.execute("update schema_versions set version = 99 where version = 1")
     }
     await #expect(throws: DatabaseError.schemaTooNew(found: 99, known: Schema.migrations.count)) {
       try await Schema.migrate(fixture.database, now: 1)

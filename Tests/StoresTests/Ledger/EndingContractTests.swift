@@ -24,7 +24,7 @@ import Testing
 
   private func note(_ fixture: StoreFixture, _ number: Int, _ ending: [UInt8]) async throws {
     let changed = try await fixture.database.write {
-      try $0.execute(
+      try await $0.execute(
         "update reservations set ending = $2 where id = $1",
         [.blob(Requests.identifier(number)), .blob(ending)])
     }

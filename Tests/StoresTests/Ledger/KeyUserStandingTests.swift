@@ -58,7 +58,7 @@ import Testing
     /// The keys' users.
     func users() async throws -> [String] {
       try await fixture.database.read {
-        try $0.rows("select user_id from device_states order by device") {
+        try await $0.rows("select user_id from device_states order by device") {
           $0.optionalString(0) ?? "nobody"
         }
       }
@@ -204,7 +204,7 @@ import Testing
     }
     // Nobody is left whom a key may be of.
     let left = try await fixture.database.read {
-      try $0.rows("select user_id, user_banned_until from device_states where user_id is not null") {
+      try await $0.rows("select user_id, user_banned_until from device_states where user_id is not null") {
         (user: $0.string(0), until: $0.optionalInt64(1))
       }
     }

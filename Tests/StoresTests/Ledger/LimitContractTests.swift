@@ -84,7 +84,7 @@ import Testing
     #expect(try await !fixture.ledger.admit(refused).isAdmitted)
     #expect(await fixture.ledger.takeAlarms() == [])
     let events = try await fixture.database.read {
-      try $0.rows("select type, data from outgoing_events order by id") {
+      try await $0.rows("select type, data from outgoing_events order by id") {
         let data = try JSONReader.read(Array($0.string(1).utf8))
         return [
           $0.string(0), data["rule"]?.string ?? "", "\(data["percent"]?.integer ?? 0)",
@@ -169,7 +169,7 @@ import Testing
     let person = try #require(names.name(of: back.user))
     #expect(person == names.name(of: linked.user))
     let rows = try await fixture.database.read {
-      try $0.rows(
+      try await $0.rows(
         """
         select r.name, l.used, l.held from lines l join subjects s on s.id = -l.subject join rules r on r.id = l.rule
         where s.kind = 6 and s.name = $1 order by r.name

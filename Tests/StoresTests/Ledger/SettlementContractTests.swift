@@ -156,8 +156,9 @@ import Testing
     #expect(try await fixture.ledger.admit(request).isAdmitted)
     #expect(try await settle(fixture, 1, .used(cost: 7)))
     let rows = try await fixture.database.read {
-      try $0.rows("select p.starts, l.used, l.held from lines l join periods p on p.id = l.period order by 1")
-      {
+      try await $0.rows(
+        "select p.starts, l.used, l.held from lines l join periods p on p.id = l.period order by 1"
+      ) {
         [$0.int64(0), $0.int64(1), $0.int64(2)]
       }
     }

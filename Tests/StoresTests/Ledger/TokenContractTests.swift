@@ -90,7 +90,7 @@ import Testing
     _ = try await issue(fixture, 2, expiry: StoreFixture.epoch + 20)
     _ = try await fixture.ledger.sweep(now: (StoreFixture.epoch + 10) * 1_000)
     let rows = try await fixture.database.read {
-      try $0.rows("select expiry from session_tokens") { $0.int64(0) }
+      try await $0.rows("select expiry from session_tokens") { $0.int64(0) }
     }
     #expect(rows == [StoreFixture.epoch + 20])
   }

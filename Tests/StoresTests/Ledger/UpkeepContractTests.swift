@@ -9,7 +9,7 @@ import Testing
   private static let day: Int64 = 86_400_000
 
   private func number(_ fixture: StoreFixture, _ sql: String) async throws -> Int64 {
-    try await fixture.database.read { try $0.first(sql) { $0.int64(0) } ?? -1 }
+    try await fixture.database.read { try await $0.first(sql) { $0.int64(0) } ?? -1 }
   }
 
   private func addUsage(_ fixture: StoreFixture, ages: [Int64]) async throws {
@@ -146,7 +146,7 @@ import Testing
     #expect(try await fixture.ledger.issueSession(exchange, token: token, atMost: 2).isAdmitted)
     _ = try await fixture.ledger.sweep(now: week)
     let names = try await fixture.database.read {
-      try $0.rows("select name from subjects order by name") { $0.string(0) }
+      try await $0.rows("select name from subjects order by name") { $0.string(0) }
     }
     #expect(names == ["counting", "recent", "running"])
     #expect(
@@ -167,10 +167,10 @@ import Testing
       try await fixture.ledger.admit(Requests.assertion(0, counter: 1, id: 1, charges: [Requests.daily(9)]))
         .isAdmitted)
     try await fixture.database.write { transaction in
-      let period = try transaction.first("select id from periods") { $0.int64(0) } ?? 0
-      let rule = try transaction.first("select id from rules where name = 'daily'") { $0.int64(0) } ?? 0
+      let period = try await transaction.first("select id from periods") { $0.int64(0) } ?? 0
+      let rule = try await transaction.first("select id from rules where name = 'daily'") { $0.int64(0) } ?? 0
       for subject in 1_000..<4_500 as Range<Int64> {
-        try transaction.execute(
+        try await transaction.execute(
           "insert into lines (subject, rule, period, used, held) values ($1, $2, $3, 1, 0)",
           [.integer(subject), .integer(rule), .integer(period)])
       }

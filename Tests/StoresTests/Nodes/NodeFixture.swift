@@ -55,7 +55,7 @@ final class NodeFixture: Sendable {
 
   /// One number of the database.
   func number(_ sql: String) async throws -> Int64 {
-    try await nodes[0].database.read { try $0.first(sql) { $0.int64(0) } ?? -1 }
+    try await nodes[0].database.read { try await $0.first(sql) { $0.int64(0) } ?? -1 }
   }
 
   /// Used and held, summed over a rule.

@@ -78,7 +78,7 @@ struct NodeGuessTests {
     #expect(try await second.keys.setBanned(true, StoreFixture.keyID(0)))
     #expect(try await second.keys.revoke(StoreFixture.keyID(1)))
     _ = try await second.database.write { transaction in
-      try transaction.execute(
+      try await transaction.execute(
         "delete from device_keys where key_id = $1", [.blob(StoreFixture.keyID(2))])
     }
     #expect(try await first.ledger.admit(request(9, key: 0, charges: charges)).refusal == .banned)
@@ -100,8 +100,10 @@ struct NodeGuessTests {
     }
     let keyID = SQLValue.blob(StoreFixture.keyID(0))
     let old = try await second.database.write { transaction in
-      let id = try transaction.first("select id from device_keys where key_id = $1", [keyID]) { $0.int64(0) }
-      try transaction.execute("delete from device_keys where key_id = $1", [keyID])
+      let id = try await transaction.first("select id from device_keys where key_id = $1", [keyID]) {
+        $0.int64(0)
+      }
+      try await transaction.execute("delete from device_keys where key_id = $1", [keyID])
       return try #require(id)
     }
     for number in [0, 7] {
@@ -112,13 +114,13 @@ struct NodeGuessTests {
     // Another key gets the number that the node remembers.
     try await second.database.write { transaction in
       let other = SQLValue.blob(StoreFixture.keyID(7))
-      try transaction.execute(
+      try await transaction.execute(
         """
         with k as (delete from device_keys where key_id = $1 returning *)
         insert into device_keys (id, key_id, public_key, app_id, environment, anchor, registered_at, status)
         select $2, key_id, public_key, app_id, environment, anchor, registered_at, status from k
         """, [other, .integer(old)])
-      try transaction.execute(
+      try await transaction.execute(
         "insert into device_states (device) values ($1) on conflict do nothing", [.integer(old)])
     }
     for counter in 1...5 {

@@ -23,7 +23,7 @@ struct NodeHeldUserTests {
     let ids = (1...3).map { SQLValue.uuid(user($0).octets) }
     try await fixture.nodes[0].database.write { transaction in
       for id in ids {
-        try transaction.execute(
+        try await transaction.execute(
           """
           insert into users (id, is_anonymous, app_metadata, user_metadata, created_at, updated_at)
           values ($1, 1, '{}', '{}', 1, 1)
@@ -82,7 +82,7 @@ struct NodeHeldUserTests {
     let users = (1...2).map { user($0) }
     try await fixture.nodes[0].database.write { transaction in
       for (session, user) in zip(sessions, users) {
-        try transaction.execute(
+        try await transaction.execute(
           """
           insert into sessions (id, user_id, created_at, refreshed_at, counter, auth_time, methods)
           values ($1, $2, 1, 1, 0, 1, '')

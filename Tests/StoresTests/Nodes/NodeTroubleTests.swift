@@ -84,7 +84,9 @@ import Testing
     }
     let ids = answered.map(\.id)
     let found = try await fixture.nodes[1].database.read {
-      try $0.first("select count(*) from reservations where id = any($1)", [.blobs(ids)]) { $0.int64(0) }
+      try await $0.first("select count(*) from reservations where id = any($1)", [.blobs(ids)]) {
+        $0.int64(0)
+      }
     }
     #expect(found == Int64(ids.count))
   }
@@ -94,7 +96,7 @@ import Testing
     let fixture = try await NodeFixture(nodes: 1)
     try await fixture.register(1)
     try await fixture.nodes[0].database.write {
-      try $0.script(
+      try await $0.script(
         """
         create sequence fuse;
         create function burn() returns trigger language plpgsql as $$ begin
@@ -165,7 +167,7 @@ import Testing
       for _ in 0..<40 {
         group.addTask {
           try await database.read {
-            try $0.first("select 1 from pg_sleep(0.02)") { $0.int64(0) } ?? 0
+            try await $0.first("select 1 from pg_sleep(0.02)") { $0.int64(0) } ?? 0
           }
         }
       }
@@ -178,7 +180,7 @@ import Testing
   func slow() async throws {
     let fixture = try await NodeFixture(nodes: 1, statementTimeout: 300)
     await #expect(throws: DatabaseError.timedOut) {
-      try await fixture.nodes[0].database.read { _ = try $0.first("select pg_sleep(20)") { _ in true } }
+      try await fixture.nodes[0].database.read { _ = try await $0.first("select pg_sleep(20)") { _ in true } }
     }
     #expect(try await fixture.number("select 7") == 7)
   }
@@ -190,7 +192,7 @@ import Testing
     defer { database.close() }
     for _ in 0..<20 {
       await #expect {
-        try await database.read { _ = try $0.first("select 1") { _ in true } }
+        try await database.read { _ = try await $0.first("select 1") { _ in true } }
       } throws: {
         guard case DatabaseError.unavailable = $0 else { return false }
         return !"\($0)".contains("hunter2")

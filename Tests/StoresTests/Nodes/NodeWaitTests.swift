@@ -28,7 +28,7 @@ import Testing
         try await Task.sleep(for: .milliseconds(5))
       }
       fixture.server.tell(
-        "sql select pg_terminate_backend(pid) from pg_stat_activity where query like 'select 1 from lines%' and pid <> pg_backend_pid()"
+        "sql select pg_terminate_backend(pid) from pg_stat_activity where query like 'select pg_sleep%' and pid <> pg_backend_pid()"
       )
       return try await decision
     }

@@ -85,7 +85,7 @@ import UserData
     let ada = try await fixture.signUp(1).user.id
     #expect(try await store.put([draft(9, of: AccountFixture.id(77))], within: Self.limits) == .userGone)
     #expect(try await store.put([draft(1, of: ada)], within: Self.limits) == nil)
-    _ = try await fixture.database.write { try $0.execute("update users set deleting_since = 1") }
+    _ = try await fixture.database.write { try await $0.execute("update users set deleting_since = 1") }
     #expect(try await store.put([draft(2, of: ada)], within: Self.limits) == .userGone)
     #expect(try await store.erase(of: ada) == 1)
     #expect(try await store.erase(of: ada) == 0)
@@ -101,7 +101,7 @@ import UserData
     #expect(try await store.put([draft(1, of: ada, size: 100_000)], within: Self.limits) == nil)
     #expect(try await store.put([draft(2, of: grace)], within: Self.limits) == nil)
     _ = try await fixture.database.write {
-      try $0.execute("delete from users where id = $1", [.uuid(ada.octets)])
+      try await $0.execute("delete from users where id = $1", [.uuid(ada.octets)])
     }
     #expect(try await fixture.count("objects") == 1)
     #expect(try await fixture.count("object_pieces") == 1)

@@ -12,21 +12,23 @@ enum DeletionRows {
     failure, created_at, updated_at, closed_at, reason
     """
 
-  static func deletion(_ id: Int64, locked: Bool = false, _ transaction: Transaction) throws -> Deletion? {
-    try first(
+  static func deletion(
+    _ id: Int64, locked: Bool = false, _ transaction: Transaction
+  ) async throws -> Deletion? {
+    try await first(
       "id = $1\(locked ? transaction.locking : "")", [.integer(id)], transaction)
   }
 
   static func deletion(
     _ name: DeletionName, locked: Bool = false, _ transaction: Transaction
-  ) throws -> Deletion? {
+  ) async throws -> Deletion? {
     let end = locked ? transaction.locking : ""
     switch name {
     case .user(let user):
-      return try first("user_id = $1 order by id desc limit 1\(end)", [SQLValue(user)], transaction)
+      return try await first("user_id = $1 order by id desc limit 1\(end)", [SQLValue(user)], transaction)
     case .operation(let operation):
       let name = SQLValue.blob(operation.octets)
-      return try first(
+      return try await first(
         "operation = $1 or id = (select deletion from deletion_names where operation = $1)\(end)", [name],
         transaction)
     }
@@ -35,22 +37,24 @@ enum DeletionRows {
   /// Those that a condition holds for, oldest first.
   static func deletions(
     where condition: String, _ values: [SQLValue], limit: Int64, _ transaction: Transaction
-  ) throws -> [Deletion] {
-    let rows = try transaction.rows(
+  ) async throws -> [Deletion] {
+    let rows = try await transaction.rows(
       "select \(columns) from deletions where \(condition) order by id limit \(max(limit, 0))", values
     ) { try read($0) }
-    return try rows.map { try complete($0, transaction) }
+    var deletions: [Deletion] = []
+    for row in rows { deletions.append(try await complete(row, transaction)) }
+    return deletions
   }
 
   /// A name for a deletion that nobody will ask about.
-  static func freshName(_ transaction: Transaction) throws -> OperationID {
+  static func freshName(_ transaction: Transaction) async throws -> OperationID {
     let random =
       switch transaction.dialect {
       case .sqlite: "randomblob(16)"
       case .postgreSQL: "uuid_send(gen_random_uuid())"
       }
     for _ in 0..<8 {
-      if let name = try transaction.first("select \(random)", [], { OperationID($0.bytes(0)) }) ?? nil {
+      if let name = try await transaction.first("select \(random)", [], { OperationID($0.bytes(0)) }) ?? nil {
         return name
       }
     }
@@ -58,23 +62,23 @@ enum DeletionRows {
   }
 
   /// Another name for it, unless it has enough of them.
-  static func name(_ deletion: Deletion, _ operation: OperationID, _ transaction: Transaction) throws {
+  static func name(_ deletion: Deletion, _ operation: OperationID, _ transaction: Transaction) async throws {
     guard operation != deletion.operation else { return }
-    let count = try transaction.first(
+    let count = try await transaction.first(
       "select count(*) from deletion_names where deletion = $1", [.integer(deletion.id)]
     ) { $0.int64(0) }
     guard let count, count < nameLimit else { return }
-    try transaction.execute(
+    try await transaction.execute(
       "insert into deletion_names (operation, deletion) values ($1, $2) on conflict do nothing",
       [.blob(operation.octets), .integer(deletion.id)])
   }
 
   /// Writes it, in the place of its row if it has one; the deletion with the ids of its rows.
-  static func write(_ deletion: Deletion, _ transaction: Transaction) throws -> Deletion {
+  static func write(_ deletion: Deletion, _ transaction: Transaction) async throws -> Deletion {
     var deletion = deletion
     if !deletion.isUnfinished { deletion.nextTry = 0 }
     if deletion.id == 0 {
-      let id = try transaction.first(
+      let id = try await transaction.first(
         """
         insert into deletions (operation, user_id, actor, operator, policy, state, owed, identities, revoked, superseded,
           attempts, next_try, failure, created_at, updated_at, closed_at, reason)
@@ -86,7 +90,7 @@ enum DeletionRows {
       guard let id else { throw DatabaseError.conflict }
       deletion.id = id
     } else {
-      try transaction.execute(
+      try await transaction.execute(
         """
         update deletions set operation = $1, user_id = $2, actor = $3, operator = $4, policy = $5, state = $6,
           owed = $7, identities = $8, revoked = $9, superseded = $10, attempts = $11, next_try = $12,
@@ -94,25 +98,25 @@ enum DeletionRows {
         where id = $18
         """, values(deletion) + [.integer(deletion.id)])
     }
-    try writeTokens(&deletion, transaction)
+    try await writeTokens(&deletion, transaction)
     return deletion
   }
 
-  private static func writeTokens(_ deletion: inout Deletion, _ transaction: Transaction) throws {
-    let stored = try tokens(of: deletion.id, transaction)
+  private static func writeTokens(_ deletion: inout Deletion, _ transaction: Transaction) async throws {
+    let stored = try await tokens(of: deletion.id, transaction)
     for token in stored where !deletion.tokens.contains(where: { $0.id == token.id }) {
-      try transaction.execute("delete from deletion_tokens where id = $1", [.integer(token.id)])
+      try await transaction.execute("delete from deletion_tokens where id = $1", [.integer(token.id)])
     }
     for (place, token) in deletion.tokens.enumerated() {
       guard token.id == 0 else {
         if stored.first(where: { $0.id == token.id })?.isDead != token.isDead {
-          try transaction.execute(
+          try await transaction.execute(
             "update deletion_tokens set dead = $2 where id = $1",
             [.integer(token.id), SQLValue(token.isDead)])
         }
         continue
       }
-      deletion.tokens[place].id = try transaction.insert(
+      deletion.tokens[place].id = try await transaction.insert(
         """
         insert into deletion_tokens (deletion, team_id, subject, client_id, sealing_key, sealed, dead)
         values ($1, $2, $3, $4, $5, $6, $7)
@@ -127,21 +131,22 @@ enum DeletionRows {
 
   private static func first(
     _ condition: String, _ values: [SQLValue], _ transaction: Transaction
-  ) throws -> Deletion? {
-    let found = try transaction.first("select \(columns) from deletions where \(condition)", values) {
+  ) async throws -> Deletion? {
+    let found = try await transaction.first("select \(columns) from deletions where \(condition)", values) {
       try read($0)
     }
-    return try found.map { try complete($0, transaction) }
+    guard let found else { return nil }
+    return try await complete(found, transaction)
   }
 
-  private static func complete(_ deletion: Deletion, _ transaction: Transaction) throws -> Deletion {
+  private static func complete(_ deletion: Deletion, _ transaction: Transaction) async throws -> Deletion {
     var deletion = deletion
-    deletion.tokens = try tokens(of: deletion.id, transaction)
+    deletion.tokens = try await tokens(of: deletion.id, transaction)
     return deletion
   }
 
-  private static func tokens(of deletion: Int64, _ transaction: Transaction) throws -> [DeletionToken] {
-    try transaction.rows(
+  private static func tokens(of deletion: Int64, _ transaction: Transaction) async throws -> [DeletionToken] {
+    try await transaction.rows(
       """
       select id, team_id, subject, client_id, sealing_key, sealed, dead from deletion_tokens
       where deletion = $1 order by id

@@ -9,7 +9,10 @@ struct BatchDemand {
   var debugTokens: Set<[UInt8]> = []
   /// Sessions of accounts, by their ids, whose access tokens buy a session token.
   var accountSessions: Set<[UInt8]> = []
-  var challenges: Set<Int64> = []
+  /// The random parts of challenges that have a row.
+  var challenges: Set<[UInt8]> = []
+  /// Keys whose challenges are known by how many tokens they have minted.
+  var minters: Set<[UInt8]> = []
   var reservations: Set<[UInt8]> = []
   /// Settlements that may give a count back.
   var givesBack: [[UInt8]] = []
@@ -43,8 +46,10 @@ struct BatchDemand {
     case .assertion(let keyID, _, let challenge):
       keyIDs.insert(keyID)
       if let user = request.user { add(user, of: keyID) }
-      if case .row(let random, _) = challenge {
-        challenges.insert(random.prefix(8).reduce(0) { $0 << 8 | Int64($1) })
+      switch challenge {
+      case .row(let random, _): challenges.insert(random)
+      case .mint: minters.insert(keyID)
+      case nil: break
       }
     case .session(let hash, _): sessions.insert(hash)
     case .debugToken(let hash): debugTokens.insert(hash)

@@ -17,16 +17,16 @@ enum LedgerLock {
     "select (select value from meta where name = $1), \(LeaseClock.serverTime)", [name])
 
   /// For a transaction that forgets names; it must not have looked at anything before. SQLite's writer is alone.
-  static func alone(_ transaction: Transaction) throws {
+  static func alone(_ transaction: Transaction) async throws {
     guard transaction.dialect == .postgreSQL else { return }
-    try transaction.execute("set transaction isolation level read committed")
-    try transaction.execute(exclusive.sql, exclusive.values)
+    try await transaction.execute("set transaction isolation level read committed")
+    try await transaction.execute(exclusive.sql, exclusive.values)
     try raiseGeneration(transaction)
   }
 
-  /// Under the exclusive lock.
+  /// Under the exclusive lock. It goes out with what comes next.
   static func raiseGeneration(_ transaction: Transaction) throws {
-    try transaction.execute(
+    try transaction.enqueue(
       """
       insert into meta (name, value) values ($1, '1')
       on conflict (name) do update set value = (meta.value::bigint + 1)::text

@@ -26,15 +26,28 @@ extension SharedLedgerBook {
   }
 
   /// The batch's lines; nil where a number of one is not known here.
-  func foresee(_ demand: BatchDemand, _ seen: SeenRows) throws -> Foreseen? {
+  func foresee(_ demand: BatchDemand, _ seen: SeenRows) -> Foreseen? {
     let needed = names(of: demand, seen)
     guard names.knows(rules: needed.rules, subjects: needed.subjects, periods: needed.periods) else {
       return nil
     }
-    do {
-      return try lines(of: demand, seen)
-    } catch is SharedNames.MustBeAlone {
-      return nil
+    return try? lines(of: demand, seen)
+  }
+
+  /// The batch's lines, whose names have numbers; periods that are missing are made where that may be.
+  func foreseeAll(_ demand: BatchDemand, _ seen: SeenRows) async throws -> Foreseen {
+    while true {
+      do throws(SharedNames.Unknown) {
+        return try lines(of: demand, seen)
+      } catch {
+        guard case .period(let window, let rule) = error else { throw DatabaseError.conflict }
+        guard needs.isAlone else {
+          lacking.isAlone = true
+          throw Lacking()
+        }
+        // Other windows may fall into it, so all are looked for again.
+        try await names.make(window, of: rule, transaction)
+      }
     }
   }
 
@@ -51,13 +64,18 @@ extension SharedLedgerBook {
       }
     }
     if !demand.givesBack.isEmpty { needed.rules.insert(Settling.giveBackRule) }
+    needed.rules.formUnion(needs.lines.map(\.rule))
+    needed.subjects.formUnion(needs.lines.map(\.subject))
     needed.periods = Set(seen.reservations.values.flatMap(\.lines).map(\.key.period)).subtracting([0])
     return needed
   }
 
-  /// - Throws: `SharedNames.MustBeAlone` where a period is to be made.
-  func lines(of demand: BatchDemand, _ seen: SeenRows) throws -> Foreseen {
+  private func lines(of demand: BatchDemand, _ seen: SeenRows) throws(SharedNames.Unknown) -> Foreseen {
     var foreseen = Foreseen()
+    for line in needs.lines {
+      let found = try names.find(line)
+      foreseen.bounds[found.key] = found.bounds
+    }
     for request in demand.requests {
       let bearers = seen.bearers(of: request, demand)
       for charge in request.possibleCharges {
@@ -65,7 +83,8 @@ extension SharedLedgerBook {
         if case .window(let asked, _, _) = charge.limit { window = asked }
         for bearer in bearers {
           guard let subject = bearer.subject(of: charge) else { continue }
-          let found = try key(subject, charge.row, window, now: request.now)
+          let found = try names.find(
+            NamedLine(subject: subject, rule: charge.row, window: window, time: request.now))
           foreseen.bounds[found.key] = found.bounds
         }
       }
@@ -90,14 +109,12 @@ extension SharedLedgerBook {
   /// reservation counted in.
   private func givenBackKey(
     _ reserved: SeenRows.Reserved?
-  ) throws -> (key: LineRows.Key, bounds: (start: Int64, end: Int64))? {
+  ) throws(SharedNames.Unknown) -> (key: LineRows.Key, bounds: (start: Int64, end: Int64))? {
     guard let reserved, let device = reserved.device else { return nil }
     let counted = reserved.lines.filter { $0.kind == .count }.compactMap { names.period($0.key.period) }
       .filter { Settling.isGivenBack(start: $0.start, end: $0.end) }
-    guard let day = counted.min(by: { $0.end - $0.start < $1.end - $1.start }),
-      let rule = names.rule(Settling.giveBackRule)
-    else { return nil }
-    let period = try names.exactly(Settling.giveBackRule, day.window, isAlone: isAlone, transaction)
-    return (LineRows.Key(subject: device, rule: rule, period: period.id), (period.start, period.end))
+    guard let day = counted.min(by: { $0.end - $0.start < $1.end - $1.start }) else { return nil }
+    return try names.find(
+      NamedLine(subject: .device(device), rule: Settling.giveBackRule, window: day.window))
   }
 }

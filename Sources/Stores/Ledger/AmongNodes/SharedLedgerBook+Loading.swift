@@ -9,51 +9,53 @@ extension SharedLedgerBook {
   ///
   /// - Parameter memory: has all of it asked for in one round trip, if everything that the jobs name was seen before;
   ///   nil asks for the lines when it is known whose they are.
-  /// - Throws: `WrongGuess` where the rows are not as they were, and lines are missing: they would be locked out of
-  ///   turn, so the batch has to begin anew without a memory.
-  func load(_ jobs: [LedgerJob], from memory: LastSeen?) throws {
+  /// - Throws: `Lacking` where the batch has to begin anew.
+  func load(_ jobs: [LedgerJob], from memory: LastSeen?) async throws {
     let demand = BatchDemand(jobs)
-    if let guess = memory?.rows(for: demand), let foreseen = try foresee(demand, guess) {
+    if let guess = memory?.rows(for: demand), let foreseen = foresee(demand, guess) {
       var loading = lines.loading(foreseen.bounds, names)
-      let areNamesKnown = try loadEvidence(demand, &loading)
-      try demandUsers(demand.requests)
-      guard areNamesKnown, try isForeseen(demand, guess) else { throw WrongGuess() }
+      let areNamesKnown = try await loadEvidence(demand, &loading)
+      demandUsers(demand.requests)
+      lacking.isWithoutGuess = !areNamesKnown || !isForeseen(demand, guess)
+      guard lacking.isEmpty else { throw Lacking() }
       try lines.finish(loading, names)
       return
     }
     var none = SharedLines.Loading()
-    _ = try loadEvidence(demand, &none)
-    try demandUsers(demand.requests)
+    _ = try await loadEvidence(demand, &none)
+    demandUsers(demand.requests)
+    guard lacking.isEmpty else { throw Lacking() }
     // Of whoever may not become a key's nothing is made.
     let allowed = demand.without(users: refusedUsers(demand.requests))
     let seen = seen
     let needed = names(of: allowed, seen)
-    try names.resolve(
+    try await names.resolve(
       rules: needed.rules, subjects: needed.subjects, periods: needed.periods, transaction)
-    let foreseen = try lines(of: allowed, seen)
+    let foreseen = try await foreseeAll(allowed, seen)
     for key in foreseen.gone { lines.addGone(key) }
-    try lines.load(foreseen.bounds, names, transaction)
+    try await lines.load(foreseen.bounds, names, transaction)
   }
 
   /// Whether every line that the batch can touch was among those of the guess.
-  private func isForeseen(_ demand: BatchDemand, _ guess: SeenRows) throws -> Bool {
+  private func isForeseen(_ demand: BatchDemand, _ guess: SeenRows) -> Bool {
     let seen = seen
     if seen.isCovered(by: guess) { return true }
-    guard let truth = try foresee(demand, seen) else { return false }
+    guard let truth = foresee(demand, seen) else { return false }
     return truth.gone.isEmpty && lines.hold(truth.bounds.keys)
   }
 
   private enum Part {
     case lock, generation, user, existingUser, openSession, existingSession, model, device, session,
-      debugToken, reservation, expired
+      debugToken, floor, consumed, mint, reservation, expired, ownerSubject, ownerRule
     case line(query: Int)
   }
 
   /// One round trip, with lines that are foreseen; its order is the order of the locks. Whether the names that are
   /// remembered hold.
-  private func loadEvidence(_ wanted: BatchDemand, _ loading: inout SharedLines.Loading) throws -> Bool {
+  private func loadEvidence(_ wanted: BatchDemand, _ loading: inout SharedLines.Loading) async throws -> Bool
+  {
     var parts: [(Part, Query)] = [
-      (.lock, isAlone ? LedgerLock.exclusive : LedgerLock.shared), (.generation, LedgerLock.generation),
+      (.lock, needs.isAlone ? LedgerLock.exclusive : LedgerLock.shared), (.generation, LedgerLock.generation),
     ]
     if let users = lockingUsers { parts.append((.user, users)) }
     if let users = existingUsers { parts.append((.existingUser, users)) }
@@ -72,9 +74,12 @@ extension SharedLedgerBook {
       parts.append((.debugToken, Query(Self.selectDebugTokens, [hashes])))
     }
     if !wanted.challenges.isEmpty {
-      let numbers = SQLValue.integers(wanted.challenges.sorted())
-      parts.append((.lock, Query("select pg_advisory_xact_lock(n) from unnest($1::bigint[]) n", [numbers])))
+      parts += [
+        (.lock, Challenges.lock(wanted.challenges)), (.floor, Challenges.floor(.postgreSQL)),
+        (.consumed, KnownChallenges.consumed(wanted.challenges)),
+      ]
     }
+    if !wanted.minters.isEmpty { parts.append((.mint, KnownChallenges.mints(wanted.minters))) }
     if !wanted.reservations.isEmpty {
       let ids = SQLValue.blobs(Array(wanted.reservations))
       parts.append((.reservation, Query(Self.selectReservations, [ids])))
@@ -90,8 +95,13 @@ extension SharedLedgerBook {
         ))
     }
     for (index, query) in loading.queries.enumerated() { parts.append((.line(query: index), query)) }
+    if !needs.owners.isEmpty {
+      parts += [
+        (.ownerSubject, LineOwners.subjects(needs.owners)), (.ownerRule, LineOwners.rules(needs.owners)),
+      ]
+    }
     var generation: String?
-    try transaction.together(parts.map(\.1)) { index, row in
+    try await transaction.together(parts.map(\.1)) { index, row in
       switch parts[index].0 {
       case .lock: break
       case .model: closedModels.insert(ClosedModelRows.model(row))
@@ -108,6 +118,9 @@ extension SharedLedgerBook {
         sessions[row.bytes(0)] = SessionState(keyID: row.bytes(1), routes: routes, expiry: row.int64(3))
       case .debugToken:
         debugTokens[row.bytes(0)] = DebugTokenState(name: row.string(1), expiry: row.int64(2))
+      case .floor: challenges.floor = row.int64(0)
+      case .consumed: challenges.consumed.insert(row.bytes(0))
+      case .mint: challenges.mints[row.bytes(0)] = row.int64(1)
       case .reservation: try add(reservation: row)
       case .expired:
         let id = row.bytes(0)
@@ -117,6 +130,8 @@ extension SharedLedgerBook {
         }
         expired.append(id)
       case .line(let query): lines.take(row, of: query, &loading)
+      case .ownerSubject: owners.add(subject: row)
+      case .ownerRule: owners.rules[row.int64(0)] = row.string(1)
       }
     }
     return names.enter(generation)

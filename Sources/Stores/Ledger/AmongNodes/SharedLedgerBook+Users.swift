@@ -5,14 +5,7 @@ import SQL
 /// Users who become a key's, among nodes: they are locked before the keys, as whoever deletes or bans them does. That
 /// is a lock which no other request needs, so a batch takes it once it has found out, and begins anew for that.
 extension SharedLedgerBook {
-  struct MustLockUsers: Error {
-    let ids: Set<String>
-  }
-
-  /// Somebody else holds some of the users: the batch may come again for them.
-  struct UsersAreHeld: Error {}
-
-  /// Locks those that the book was made for, but whom somebody else holds: a deletion may hold its user for long, and
+  /// Locks those that are needed, but whom somebody else holds: a deletion may hold its user for long, and
   /// the other requests of the batch are not to wait for that.
   var lockingUsers: Query? {
     lockedUserIDs.map {
@@ -30,7 +23,7 @@ extension SharedLedgerBook {
   }
 
   private var lockedUserIDs: SQLValue? {
-    let ids = lockedUsers.compactMap { UUID($0)?.description }.sorted()
+    let ids = needs.users.compactMap { UUID($0)?.description }.sorted()
     return ids.isEmpty ? nil : .texts(ids)
   }
 
@@ -44,10 +37,10 @@ extension SharedLedgerBook {
     users[try row.uuid(0).description] = LedgerUsers.Standing(row, from: 1)
   }
 
-  /// Throws where a key is to have another user who is not locked, or where a user or a session is held by somebody
-  /// else and may be waited for.
-  func demandUsers(_ requests: [AdmissionRequest]) throws {
-    if !(heldUsers.isEmpty && heldSessions.isEmpty), waitsForUsers { throw UsersAreHeld() }
+  /// Lacks the users of whom one is to become a key's and is not locked, and those who, as a session may be, are held by
+  /// somebody else and may be waited for.
+  func demandUsers(_ requests: [AdmissionRequest]) {
+    if !(heldUsers.isEmpty && heldSessions.isEmpty), waitsForUsers { lacking.waits = 1 }
     var isChanging = false
     var named: Set<String> = []
     for request in requests {
@@ -58,13 +51,15 @@ extension SharedLedgerBook {
       if let device = devices[keyID], device.userID != user.id { isChanging = true }
     }
     // Where one changes, another of the batch may change it back.
-    guard isChanging, !named.isSubset(of: lockedUsers) else { return }
-    throw MustLockUsers(ids: named.subtracting(lockedUsers))
+    if isChanging { lacking.users.formUnion(named.subtracting(needs.users)) }
   }
 
   func refusal(ofUser id: String, now: Int64) throws -> AdmissionRefusal? {
     guard let user = UUID(id) else { return nil }
-    guard lockedUsers.contains(id) else { throw MustLockUsers(ids: [id]) }
+    guard needs.users.contains(id) else {
+      lacking.users.insert(id)
+      return nil
+    }
     return refusal(ofLocked: user, now: now)
   }
 
@@ -91,9 +86,9 @@ extension SharedLedgerBook {
 
   /// Those of the requests' users who are locked and may not become a key's.
   func refusedUsers(_ requests: [AdmissionRequest]) -> Set<String> {
-    guard !lockedUsers.isEmpty else { return [] }
+    guard !needs.users.isEmpty else { return [] }
     let refused = requests.filter { request in
-      guard let id = request.user?.id, let user = UUID(id), lockedUsers.contains(id) else { return false }
+      guard let id = request.user?.id, let user = UUID(id), needs.users.contains(id) else { return false }
       return refusal(ofLocked: user, now: request.now) != nil
     }
     return Set(refused.compactMap(\.user?.id))

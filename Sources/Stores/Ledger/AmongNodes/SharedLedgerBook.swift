@@ -17,14 +17,14 @@ final class SharedLedgerBook: LedgerRows {
   let names: SharedNames
   let lines = SharedLines()
   let clock: LeaseClock
-  /// Whether this transaction holds the ledger's lock alone.
-  let isAlone: Bool
+  /// What earlier attempts at the batch lacked, and what this one lacks.
+  let needs: BatchNeeds
+  var lacking = BatchNeeds()
 
   var devices: [[UInt8]: DeviceState] = [:]
   var sessions: [[UInt8]: SessionState] = [:]
   var debugTokens: [[UInt8]: DebugTokenState] = [:]
-  /// Users that are locked before the keys, and what is known of those that are there.
-  let lockedUsers: Set<String>
+  /// What is known of the users who are needed and there; they are locked before the keys.
   var users: [String: LedgerUsers.Standing] = [:]
   /// Those who are there and whom another transaction holds, and whether the batch comes again for them.
   var heldUsers: Set<String> = []
@@ -32,6 +32,7 @@ final class SharedLedgerBook: LedgerRows {
   /// Sessions of accounts that are there, by their ids: those that are locked, and those that another holds.
   var openSessions: Set<[UInt8]> = []
   var heldSessions: Set<[UInt8]> = []
+  var challenges = KnownChallenges()
   /// Loaded where a request names a model.
   var closedModels: Set<ProviderModel> = []
   /// The server's clock when the batch was loaded, milliseconds since 1970.
@@ -40,6 +41,8 @@ final class SharedLedgerBook: LedgerRows {
   var reservations: [[UInt8]: KeptReservation] = [:]
   /// In the order in which a sweep takes them.
   var expired: [[UInt8]] = []
+  /// Whose the lines are of which that is needed.
+  var owners = LineOwners()
   /// Reservations that the batch makes and ends.
   private(set) var made: [[UInt8]: SeenRows.Reserved] = [:]
   private(set) var taken: [[UInt8]] = []
@@ -47,15 +50,14 @@ final class SharedLedgerBook: LedgerRows {
   private var alarms: [LimitAlarm] = []
 
   init(
-    _ transaction: Transaction, _ names: SharedNames, _ clock: LeaseClock, isAlone: Bool,
-    lockedUsers: Set<String> = [], waitsForUsers: Bool = false
+    _ transaction: Transaction, _ names: SharedNames, _ clock: LeaseClock, _ needs: BatchNeeds,
+    waitsForUsers: Bool
   ) {
-    self.waitsForUsers = waitsForUsers
-    self.lockedUsers = lockedUsers
     self.transaction = transaction
     self.names = names
     self.clock = clock
-    self.isAlone = isAlone
+    self.needs = needs
+    self.waitsForUsers = waitsForUsers
   }
 
   /// What is to be written goes out with the commit.
@@ -94,7 +96,15 @@ final class SharedLedgerBook: LedgerRows {
   }
 
   func consume(_ challenge: ConsumedChallenge, keyID: [UInt8]) throws -> Bool {
-    try Challenges.consume(challenge, keyID: keyID, transaction)
+    guard challenges.consume(challenge, keyID: keyID) else { return false }
+    switch challenge {
+    case .row(let random, let expiry):
+      // Whoever consumed it without the lock has the commit fail.
+      try transaction.enqueue(
+        Challenges.insertion(random: random, expiry: expiry, keyID: keyID, unlessThere: false))
+    case .mint(let count): try transaction.enqueue(Challenges.mint(count, keyID: keyID))
+    }
+    return true
   }
 
   func session(_ tokenHash: [UInt8]) throws -> SessionState? { sessions[tokenHash] }
@@ -111,16 +121,14 @@ final class SharedLedgerBook: LedgerRows {
   func isClosed(_ model: ProviderModel) throws -> Bool { closedModels.contains(model) }
 
   func keep(_ closure: ModelClosure) throws {
-    let insert = ClosedModelRows.insert(closure)
-    try transaction.enqueue(insert.sql, insert.values)
+    try transaction.enqueue(ClosedModelRows.insert(closure))
     closedModels.insert(closure.model)
   }
 
   // MARK: Lines
 
   func line(_ subject: LineSubject, rule: String, window: Window?, now: Int64) throws -> LedgerLine {
-    let (key, bounds) = try key(subject, rule, window, now: now)
-    return try line(key, bounds)
+    line(NamedLine(subject: subject, rule: rule, window: window, time: now))
   }
 
   func line(at slot: Int) -> LedgerLine { lines.line(at: slot) }
@@ -129,30 +137,30 @@ final class SharedLedgerBook: LedgerRows {
     let line = lines.line(at: slot)
     let name = names.period(lines.key(at: slot).period)?.name ?? ""
     let window = Window(id: name, start: line.start, end: line.end)
-    let period = try names.exactly(rule, window, isAlone: isAlone, transaction)
-    guard let subject = names.subject(subject), let rule = names.rule(rule) else {
-      throw DatabaseError.conflict
-    }
-    return try self.line(
-      LineRows.Key(subject: subject, rule: rule, period: period.id), (period.start, period.end))
+    return self.line(NamedLine(subject: subject, rule: rule, window: window))
   }
 
   func keep(_ line: LedgerLine) { lines.keep(line) }
 
   func owner(ofLineAt slot: Int) throws -> (subject: LineSubject, rule: String) {
-    try LineOwner.find(lines.key(at: slot), transaction)
+    let key = lines.key(at: slot)
+    let subject = names.subject(of: key) ?? owners.subjects[key.subject]
+    if subject == nil, !needs.owners.contains(key) { lacking.owners.insert(key) }
+    // One that is forgotten is nobody's.
+    return (subject ?? .named(.everyone, ""), try rule(ofLineAt: slot))
   }
 
-  /// As a rule without a question: each would be a round trip.
   func rule(ofLineAt slot: Int) throws -> String {
     let key = lines.key(at: slot)
-    return try names.name(ofRule: key.rule) ?? LineOwner.find(key, transaction).rule
+    let rule = names.name(ofRule: key.rule) ?? owners.rules[key.rule]
+    if rule == nil, !needs.owners.contains(key) { lacking.owners.insert(key) }
+    return rule ?? ""
   }
 
   // MARK: Alarms
 
   func keep(_ alarm: LimitAlarm) throws {
-    try AlarmRows.insert(alarm, transaction)
+    try transaction.enqueue(AlarmRows.insertion(alarm, transaction.dialect))
     alarms.append(alarm)
   }
 
@@ -161,27 +169,15 @@ final class SharedLedgerBook: LedgerRows {
     return alarms
   }
 
-  /// The key of a charge's line, and its period's bounds.
-  func key(
-    _ subject: LineSubject, _ rule: String, _ window: Window?, now: Int64
-  ) throws -> (key: LineRows.Key, bounds: (start: Int64, end: Int64)) {
-    var period: SharedNames.Period?
-    if let window { period = try names.governing(rule, window, now: now, isAlone: isAlone, transaction) }
-    guard let subject = names.subject(subject), let rule = names.rule(rule) else {
-      throw DatabaseError.conflict
+  /// Loading foresees nearly every line. One that it did not is not to be locked out of turn.
+  private func line(_ named: NamedLine) -> LedgerLine {
+    do throws(SharedNames.Unknown) {
+      if let line = lines.line(try names.find(named).key) { return line }
+    } catch {
+      if case .period = error { lacking.isAlone = true }
     }
-    return (
-      LineRows.Key(subject: subject, rule: rule, period: period?.id ?? 0),
-      (period?.start ?? 0, period?.end ?? 0)
-    )
-  }
-
-  private func line(_ key: LineRows.Key, _ bounds: (start: Int64, end: Int64)) throws -> LedgerLine {
-    if let line = lines.line(key) { return line }
-    // Loading foresees every line. One that it did not would be locked out of turn, which a conflict at worst undoes.
-    try lines.load([key: bounds], names, transaction)
-    guard let line = lines.line(key) else { throw DatabaseError.conflict }
-    return line
+    lacking.lines.insert(named)
+    return lines.standIn((named.window?.start ?? 0, named.window?.end ?? 0))
   }
 
   // MARK: Reservations
@@ -236,7 +232,7 @@ final class SharedLedgerBook: LedgerRows {
   func add(_ token: SessionToken, of keyID: [UInt8], userID: String?, atMost: Int, now: Int64) throws {
     guard let device = devices[keyID] else { return }
     for query in SessionRows.add(token, device: device.id, userID: userID, atMost: atMost, now: now) {
-      try transaction.enqueue(query.sql, query.values)
+      try transaction.enqueue(query)
     }
   }
 

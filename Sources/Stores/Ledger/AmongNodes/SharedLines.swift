@@ -28,6 +28,13 @@ final class SharedLines {
     if slots[key] == nil { append(key, LedgerLine(slot: rows.count), isGone: true) }
   }
 
+  /// Something in the place of a line that is lacking; nothing of it is written.
+  func standIn(_ bounds: (start: Int64, end: Int64)) -> LedgerLine {
+    let line = LedgerLine(slot: rows.count, start: bounds.start, end: bounds.end)
+    rows.append(Row(key: Key(subject: 0, rule: 0, period: 0), line: line, isGone: true))
+    return line
+  }
+
   /// Lines on their way.
   struct Loading {
     fileprivate var keys: [Key] = []
@@ -79,11 +86,11 @@ final class SharedLines {
   /// Makes those that are missing and locks all.
   func load(
     _ bounds: [Key: (start: Int64, end: Int64)], _ names: SharedNames, _ transaction: Transaction
-  ) throws {
+  ) async throws {
     var loading = loading(bounds, names)
     let queries = loading.queries
     guard !queries.isEmpty else { return }
-    try transaction.together(queries) { take($1, of: $0, &loading) }
+    try await transaction.together(queries) { take($1, of: $0, &loading) }
     try finish(loading, names)
   }
 

@@ -5,8 +5,13 @@ import SQL
 /// The numbers that rules, subjects and periods have in rows, for a node among others. What is remembered from one
 /// batch to the next was committed, and is forgotten when the generation changes.
 final class SharedNames {
-  /// A period is missing: making one takes the ledger's lock alone.
-  struct MustBeAlone: Error {}
+  /// Why it is not known which line one is.
+  enum Unknown: Error {
+    /// The rule or the subject has no number here.
+    case name
+    /// Making a period takes the ledger's lock alone.
+    case period(Window, rule: String)
+  }
 
   typealias Period = LedgerNames.Period
 
@@ -16,9 +21,13 @@ final class SharedNames {
   }
 
   private var generation: String?
+  /// Whether this node has made a period, whose end is not known here.
+  private var isInDoubt = false
   private var rules: [String: Rule] = [:]
   private var subjects: [LineSubject: Int64] = [:]
   private var periods: [Int64: Period] = [:]
+  /// By number, those that never have another name.
+  private var lasting: [Int64: LineSubject] = [:]
   /// Lines that are there, and go only with a new generation.
   private(set) var stored: Set<LineRows.Key> = []
   /// Made in a transaction whose end is not known here.
@@ -29,18 +38,24 @@ final class SharedNames {
 
   /// Whether what is remembered holds.
   @discardableResult func enter(_ generation: String?) -> Bool {
-    guard generation != self.generation || subjects.count + stored.count > Self.capacity else { return true }
+    guard isInDoubt || generation != self.generation || subjects.count + stored.count > Self.capacity else {
+      return true
+    }
     self.generation = generation
+    isInDoubt = false
     rules = [:]
     subjects = [:]
     periods = [:]
+    lasting = [:]
     stored = []
     return false
   }
 
   func forgetUnconfirmed() {
     for name in unconfirmedRules { rules[name] = nil }
-    for subject in unconfirmedSubjects { subjects[subject] = nil }
+    for subject in unconfirmedSubjects {
+      if let id = subjects.removeValue(forKey: subject) { lasting[id] = nil }
+    }
     unconfirmedRules = []
     unconfirmedSubjects = []
   }
@@ -59,34 +74,42 @@ final class SharedNames {
 
   func period(_ id: Int64) -> Period? { periods[id] }
 
-  /// The period that governs at `now`.
-  func governing(
-    _ name: String, _ asked: Window, now: Int64, isAlone: Bool, _ transaction: Transaction
-  ) throws -> Period {
-    let window = Window.governing(asked, among: rules[name]?.periods.map(\.window) ?? [], now: now)
-    return try exactly(name, window, isAlone: isAlone, transaction)
+  /// Whose line it is; nil also for a user or a person, whose name the numbers outlive (`KeyUserRows`).
+  func subject(of key: LineRows.Key) -> LineSubject? {
+    key.subject < 0 ? lasting[-key.subject] : .device(key.subject)
   }
 
-  /// The period of exactly these bounds, made where there is none.
-  func exactly(
-    _ name: String, _ window: Window, isAlone: Bool, _ transaction: Transaction
-  ) throws -> Period {
-    guard let rule = rules[name] else { throw DatabaseError.conflict }
-    if let known = rule.periods.first(where: { $0.start == window.start && $0.end == window.end }) {
-      return known
+  /// The line's numbers, and its period's bounds.
+  func find(
+    _ line: NamedLine
+  ) throws(Unknown) -> (key: LineRows.Key, bounds: (start: Int64, end: Int64)) {
+    guard let rule = rules[line.rule], let subject = subject(line.subject) else { throw .name }
+    guard var window = line.window else {
+      return (LineRows.Key(subject: subject, rule: rule.id, period: 0), (0, 0))
     }
-    guard isAlone else { throw MustBeAlone() }
-    let id = try transaction.insert(
-      "insert into periods (rule, name, starts, ends) values ($1, $2, $3, $4)",
-      [.integer(rule.id), .text(window.id), .integer(window.start), .integer(window.end)])
+    if let now = line.time {
+      window = Window.governing(window, among: rule.periods.map(\.window), now: now)
+    }
+    let known = rule.periods.first { $0.start == window.start && $0.end == window.end }
+    guard let period = known else { throw .period(window, rule: line.rule) }
+    return (
+      LineRows.Key(subject: subject, rule: rule.id, period: period.id), (period.start, period.end)
+    )
+  }
+
+  /// Makes a period of a rule that has a number. Under the exclusive lock.
+  func make(_ window: Window, of name: String, _ transaction: Transaction) async throws {
+    guard let rule = rules[name] else { throw DatabaseError.conflict }
+    // If this is rolled back, the generation is what it was, and so this must go.
+    isInDoubt = true
     // With the generation raised, everyone reads all of it anew, this node included.
     try LedgerLock.raiseGeneration(transaction)
+    let id = try await transaction.insert(
+      "insert into periods (rule, name, starts, ends) values ($1, $2, $3, $4)",
+      [.integer(rule.id), .text(window.id), .integer(window.start), .integer(window.end)])
     let period = Period(id: id, name: window.id, start: window.start, end: window.end)
     rules[name]?.periods.append(period)
     periods[id] = period
-    // If this is rolled back, the generation is what it was, and so this must go.
-    generation = nil
-    return period
   }
 
   /// Whether the numbers of all these are known.
@@ -99,11 +122,11 @@ final class SharedNames {
   func resolve(
     rules names: Set<String>, subjects wanted: Set<LineSubject>, periods ids: Set<Int64>,
     _ transaction: Transaction
-  ) throws {
+  ) async throws {
     let missing = (names.filter { rules[$0] == nil }, wanted.filter { subject($0) == nil })
     let missingIDs = ids.filter { periods[$0] == nil }
     guard !missing.0.isEmpty || !missing.1.isEmpty || !missingIDs.isEmpty else { return }
-    try look(missing.0.sorted(), Self.sorted(missing.1), missingIDs.sorted(), transaction)
+    try await look(missing.0.sorted(), Self.sorted(missing.1), missingIDs.sorted(), transaction)
     let newRules = missing.0.filter { rules[$0] == nil }.sorted()
     let newSubjects = Self.sorted(missing.1.filter { subject($0) == nil })
     guard !newRules.isEmpty || !newSubjects.isEmpty else { return }
@@ -120,9 +143,9 @@ final class SharedNames {
         on conflict (kind, name) do nothing
         """, [.integers(newSubjects.map(\.kind)), .texts(newSubjects.map(\.name))])
     }
-    try look(newRules, newSubjects, [], transaction)
     unconfirmedRules += newRules
     unconfirmedSubjects += newSubjects.map(\.subject)
+    try await look(newRules, newSubjects, [], transaction)
   }
 
   private typealias Named = (subject: LineSubject, kind: Int64, name: String)
@@ -136,8 +159,8 @@ final class SharedNames {
 
   private func look(
     _ names: [String], _ wanted: [Named], _ ids: [Int64], _ transaction: Transaction
-  ) throws {
-    try transaction.together([
+  ) async throws {
+    try await transaction.together([
       Query("select id, name from rules where name = any($1)", [.texts(names)]),
       Query(
         """
@@ -158,7 +181,9 @@ final class SharedNames {
         if names.contains(row.string(4)) { rules[row.string(4)]?.periods.append(period) }
       default:
         guard let kind = LineSubject.Kind(rawValue: row.int64(1)) else { return }
-        subjects[.named(kind, row.string(2))] = row.int64(0)
+        let subject = LineSubject.named(kind, row.string(2))
+        subjects[subject] = row.int64(0)
+        if kind != .user, kind != .person { lasting[row.int64(0)] = subject }
       }
     }
   }

@@ -226,7 +226,7 @@ import Testing
           guard request.path == "/auth/revoke" else { return nil }
           // A row that comes while Apple is asked.
           _ = try await database.withLock { $0 }?.write {
-            try $0.execute("insert into orders (owner) select id from users")
+            try await $0.execute("insert into orders (owner) select id from users")
           }
           return nil
         })

@@ -67,7 +67,7 @@ extension AppleServer {
 
   /// Executes a statement on the database.
   func sql(_ text: String) async throws {
-    try await server.whole.database.write { try $0.script(text) }
+    try await server.whole.database.write { try await $0.script(text) }
   }
 
   /// A table of the app's whose rows keep their users, and one row for everybody.

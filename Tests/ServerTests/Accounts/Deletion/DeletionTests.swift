@@ -210,7 +210,7 @@ import Testing
     let echo = try await apple.apple.revokeConsent(account: Case.ada, client: Case.app)
     #expect(try await apple.deliver(echo).status == 200)
     let outcomes = try await apple.server.whole.database.read {
-      try $0.rows("select outcome from apple_events") { $0.optionalString(0) }
+      try await $0.rows("select outcome from apple_events") { $0.optionalString(0) }
     }
     #expect(outcomes == ["own_revocation"])
     #expect(try await apple.isLive(back))

@@ -25,10 +25,10 @@ import Testing
     #expect(try await refusal(fixture, open)?.contains("orders") == true)
     // Others' transactions on the same connection are as they were.
     _ = try await fixture.accounts.signUp(9)
-    _ = try await fixture.accounts.database.write { try $0.execute("delete from orders") }
+    _ = try await fixture.accounts.database.write { try await $0.execute("delete from orders") }
     let begun = try await fixture.begin(Fixture.request(open.user.id))
     _ = try await fixture.accounts.database.write {
-      try $0.execute("insert into orders (id, owner) values (2, $1)", [.uuid(open.user.id.octets)])
+      try await $0.execute("insert into orders (id, owner) values (2, $1)", [.uuid(open.user.id.octets)])
     }
     let late = try await fixture.store.finish(begun.id, now: now).refusal
     if case .blocked? = late {} else { Issue.record("\(String(describing: late))") }
@@ -41,7 +41,7 @@ import Testing
     let open = try await fixture.person()
     try await fixture.appTable("notes", "on delete cascade", of: open.user.id)
     try await fixture.accounts.database.write {
-      try $0.script(
+      try await $0.script(
         """
         create table farewells (owner uuid);
         create function farewell() returns trigger language plpgsql as $f$
@@ -53,7 +53,7 @@ import Testing
         """)
     }
     #expect(try await refusal(fixture, open)?.contains("an order is open") == true)
-    try await fixture.accounts.database.write { try $0.script("drop trigger refuse on users") }
+    try await fixture.accounts.database.write { try await $0.script("drop trigger refuse on users") }
     let begun = try await fixture.begin(Fixture.request(open.user.id))
     #expect(try await fixture.accounts.count("farewells") == 0)
     #expect(try await fixture.accounts.count("notes") == 1)
@@ -67,11 +67,11 @@ import Testing
     let fixture = try await Fixture(.postgreSQL)
     let open = try await fixture.person()
     try await fixture.accounts.database.write {
-      try $0.script(
+      try await $0.script(
         """
         create table likes (id bigint primary key, owner uuid references users (id) on delete set null);
         """)
-      try $0.execute("insert into likes values (1, $1)", [.uuid(open.user.id.octets)])
+      try await $0.execute("insert into likes values (1, $1)", [.uuid(open.user.id.octets)])
     }
     let begun = try await fixture.begin(Fixture.request(open.user.id))
     _ = try await fixture.store.finish(begun.id, now: now).get()

@@ -67,7 +67,7 @@ import Testing
       #expect(try await fixture.accounts.count(table) == 0, "\(table)")
     }
     let texts = try await fixture.accounts.database.read {
-      try $0.rows("select actor, policy, owed, failure from deletions") { row in
+      try await $0.rows("select actor, policy, owed, failure from deletions") { row in
         (0..<4).map { row.string(Int32($0)) }.joined(separator: " ")
       }
     }
@@ -109,10 +109,10 @@ import Testing
     #expect(try await fixture.accounts.audit().count == 1)
     #expect(try await fixture.accounts.refresh(open.session.id, 0).session != nil)
     // Refused when it was tried well: a row that came meanwhile.
-    _ = try await fixture.accounts.database.write { try $0.execute("delete from orders") }
+    _ = try await fixture.accounts.database.write { try await $0.execute("delete from orders") }
     let begun = try await fixture.begin(Fixture.request(open.user.id))
     _ = try await fixture.accounts.database.write {
-      try $0.execute("insert into orders (id, owner) values (2, $1)", [.uuid(open.user.id.octets)])
+      try await $0.execute("insert into orders (id, owner) values (2, $1)", [.uuid(open.user.id.octets)])
     }
     let late = try await fixture.store.finish(begun.id, now: now).refusal
     if case .blocked? = late {} else { Issue.record("\(String(describing: late))") }
@@ -188,7 +188,7 @@ import Testing
     try await fixture.accounts.base.register(1)
     let user = open.user.id.description
     _ = try await fixture.accounts.database.write {
-      try $0.execute(
+      try await $0.execute(
         "insert into session_tokens (hash, device, user_id, routes, expiry) values ($1, 1, $2, 'r', 9)",
         [.blob([1]), .text(user)])
     }

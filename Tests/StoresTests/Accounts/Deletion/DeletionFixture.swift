@@ -67,10 +67,10 @@ struct DeletionFixture: Sendable {
   /// A table of the app's, with one row for the user.
   func appTable(_ name: String, _ rule: String, of user: UUID) async throws {
     try await accounts.database.write { transaction in
-      try transaction.script(
+      try await transaction.script(
         "create table \(name) (id integer primary key, owner blob /*uuid*/ not null references users (id) \(rule)) strict"
       )
-      try transaction.execute(
+      try await transaction.execute(
         "insert into \(name) (id, owner) values (1, $1)", [.uuid(user.octets)])
     }
   }

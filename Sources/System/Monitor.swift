@@ -1,11 +1,11 @@
 import Glibc
 
 /// A lock with something to wait for under it.
-@safe final class Monitor: @unchecked Sendable {
+@safe package final class Monitor: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let condition: UnsafeMutablePointer<pthread_cond_t>
 
-  init() {
+  package init() {
     unsafe mutex = .allocate(capacity: 1)
     unsafe mutex.initialize(to: pthread_mutex_t())
     unsafe condition = .allocate(capacity: 1)
@@ -21,19 +21,19 @@ import Glibc
     unsafe mutex.deallocate()
   }
 
-  func withLock<Result>(_ body: () -> Result) -> Result {
+  package func withLock<Result>(_ body: () -> Result) -> Result {
     unsafe pthread_mutex_lock(mutex)
     defer { unsafe pthread_mutex_unlock(mutex) }
     return body()
   }
 
   /// Lets go of the lock until it is signalled, or for no reason. Under the lock only.
-  func wait() { unsafe pthread_cond_wait(condition, mutex) }
+  package func wait() { unsafe pthread_cond_wait(condition, mutex) }
 
   /// Wakes one that waits. Better outside of the lock: whoever wakes on the same processor would only find it
   /// taken, and sleep again.
-  func signal() { unsafe pthread_cond_signal(condition) }
+  package func signal() { unsafe pthread_cond_signal(condition) }
 
   /// Wakes all that wait.
-  func broadcast() { unsafe pthread_cond_broadcast(condition) }
+  package func broadcast() { unsafe pthread_cond_broadcast(condition) }
 }
