@@ -1,3 +1,5 @@
+package import System
+
 /// A database: on SQLite one writer with group commit and readers beside it, on PostgreSQL a pool of connections.
 ///
 /// A closure given to it may run more than once, on SQLite on a database thread; it must wait for nothing but the
@@ -15,12 +17,15 @@ package final class Database: Sendable {
 
   /// Opens it and starts its threads.
   ///
+  /// - Parameter loops: on which a PostgreSQL server's connections are; nil for one of its own. They are stopped after
+  ///   it is closed.
   /// - Throws: `cannotOpen`, `readOnly`, `corrupt` … with the path.
-  package init(_ location: DatabaseLocation, tuning: DatabaseTuning = DatabaseTuning()) throws(DatabaseError)
-  {
+  package init(
+    _ location: DatabaseLocation, tuning: DatabaseTuning = DatabaseTuning(), loops: EventLoopGroup? = nil
+  ) throws(DatabaseError) {
     dialect = location.dialect
     if case .postgreSQL(let settings) = location {
-      engine = .postgreSQL(try PostgresPool(settings))
+      engine = .postgreSQL(try PostgresPool(settings, on: loops))
       return
     }
     let connection = try Connection(location, role: .writer, tuning: tuning)
@@ -51,7 +56,7 @@ package final class Database: Sendable {
     close()
   }
 
-  /// Ends the threads after what was submitted is done; later calls throw `closed`.
+  /// Ends it after what was submitted is done; later calls throw `closed`.
   package func close() {
     switch engine {
     case .sqlite(let writes, let reads):

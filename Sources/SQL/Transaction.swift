@@ -1,3 +1,5 @@
+import System
+
 /// What a closure does its work with. It must not leave the closure that got it.
 ///
 /// Only the database is waited for in a transaction: on SQLite each call is answered there and then, on the thread that
@@ -125,6 +127,14 @@ package struct Transaction {
   private static func forEach(
     _ result: PostgresResult, on connection: PostgresConnection, _ each: (Row) throws -> Void
   ) async throws {
-    for row in 0..<result.rows { try each(Row(source: .postgreSQL(result, row: row))) }
+    var began = MonotonicTime.now
+    for row in 0..<result.rows {
+      // Long answers are read in pieces, between which the loop sees to others.
+      if row & 15 == 15, MonotonicTime.now - began > .microseconds(200) {
+        await connection.loop.turn()
+        began = .now
+      }
+      try each(Row(source: .postgreSQL(result, row: row)))
+    }
   }
 }

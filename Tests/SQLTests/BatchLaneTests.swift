@@ -6,9 +6,8 @@ import Testing
 private final class Adder: BatchDecider {
   private var total: Int64 = 0
 
-  func decide(_ jobs: [Int64], in transaction: Transaction, othersWrote: Bool) throws -> [Int64] {
-    let lock = transaction.dialect == .postgreSQL ? " for update" : ""
-    if othersWrote { total = try transaction.first("select n from totals\(lock)") { $0.int64(0) } ?? 0 }
+  func decide(_ jobs: [Int64], in transaction: SQLiteTransaction, othersWrote: Bool) throws -> [Int64] {
+    if othersWrote { total = try transaction.first("select n from totals") { $0.int64(0) } ?? 0 }
     var answers: [Int64] = []
     for job in jobs {
       total += job
@@ -20,29 +19,44 @@ private final class Adder: BatchDecider {
   }
 }
 
+/// The same among nodes: it keeps nothing.
+private final class SharedAdder: SharedBatchDecider {
+  func decide(_ jobs: [Int64], in transaction: Transaction) async throws -> [Int64] {
+    var total = try await transaction.first("select n from totals for update") { $0.int64(0) } ?? 0
+    var answers: [Int64] = []
+    for job in jobs {
+      total += job
+      try await transaction.execute("update totals set n = $1", [.integer(total)])
+      if job < 0 { throw DatabaseError.closed }
+      answers.append(total)
+    }
+    return answers
+  }
+}
+
 @Suite("Batch lane") struct BatchLaneTests {
   private func totals(_ place: Place) async throws -> TestDatabase {
     let test = try await TestDatabase(place)
     try await test.database.write {
-      try $0.script("create table totals (n integer not null) strict; insert into totals values (0);")
+      try await $0.script("create table totals (n integer not null) strict; insert into totals values (0);")
     }
     return test
   }
 
   private func total(_ database: Database) async throws -> Int64? {
-    try await database.read { try $0.first("select n from totals") { $0.int64(0) } }
+    try await database.read { try await $0.first("select n from totals") { $0.int64(0) } }
   }
 
   @Test("Each job is answered once, between other writers of the same row", arguments: Place.allCases)
   func interleaved(place: Place) async throws {
     let test = try await totals(place)
-    let lane = test.database.lane { Adder() }
+    let lane = test.database.lane({ Adder() }, among: { SharedAdder() })
     let database = test.database
     let answers = try await withThrowingTaskGroup { group in
       for n in Int64(1)...400 {
         group.addTask {
           if n.isMultiple(of: 20) {
-            try await database.write { _ = try $0.execute("update totals set n = n + 1000000") }
+            try await database.write { _ = try await $0.execute("update totals set n = n + 1000000") }
             return nil as Int64?
           }
           return try await lane.submit(1)
@@ -57,7 +71,7 @@ private final class Adder: BatchDecider {
   @Test("A job that throws after it wrote fails alone", arguments: Place.allCases)
   func failing(place: Place) async throws {
     let test = try await totals(place)
-    let lane = test.database.lane { Adder() }
+    let lane = test.database.lane({ Adder() }, among: { SharedAdder() })
     let failed = try await withThrowingTaskGroup { group in
       for n in Int64(1)...200 {
         group.addTask {
@@ -78,18 +92,18 @@ private final class Adder: BatchDecider {
   @Test("Another connection's commit is seen by the next batch")
   func otherProcess() async throws {
     let test = try await totals(.disk)
-    let lane = test.database.lane { Adder() }
+    let lane = test.database.lane({ Adder() }, among: { SharedAdder() })
     #expect(try await lane.submit(1) == 1)
     #expect(try await lane.submit(1) == 2)
     let other = try Database(.file(test.path))
-    try await other.write { _ = try $0.execute("update totals set n = 100") }
+    try await other.write { _ = try await $0.execute("update totals set n = 100") }
     #expect(try await lane.submit(1) == 101)
   }
 
   @Test("Tasks on an event loop submit by turns and are answered on it")
   func onLoop() async throws {
     let test = try await totals(.disk)
-    let lane = test.database.lane { Adder() }
+    let lane = test.database.lane({ Adder() }, among: { SharedAdder() })
     let loop = try EventLoop()
     defer { loop.stop() }
     try await withThrowingTaskGroup { group in

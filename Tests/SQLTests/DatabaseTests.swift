@@ -11,13 +11,13 @@ import Testing
   {
     let test = try await TestDatabase(place, tuning: tuning)
     try await test.database.write {
-      try $0.script("create table numbers (id integer primary key, n integer not null unique) strict")
+      try await $0.script("create table numbers (id integer primary key, n integer not null unique) strict")
     }
     return test
   }
 
   private func sum(_ database: Database) async throws -> [Int64] {
-    try await database.read { try $0.rows("select n from numbers order by n") { $0.int64(0) } }
+    try await database.read { try await $0.rows("select n from numbers order by n") { $0.int64(0) } }
   }
 
   @Test("Values of every type come back as they went in", arguments: Place.allCases)
@@ -27,13 +27,13 @@ import Testing
     // PostgreSQL's texts have no NUL, and say so.
     let odd = place == .postgreSQL ? "héllo x" : "héllo\u{0}x"
     try await database.write {
-      try $0.script("create table v (i integer, r real, t text, b blob, e blob, z text, n text) strict")
-      try $0.execute(
+      try await $0.script("create table v (i integer, r real, t text, b blob, e blob, z text, n text) strict")
+      try await $0.execute(
         "insert into v values ($1, $2, $3, $4, $5, $6, $7)",
         [.integer(.min), .real(0.1), .text(odd), .blob([0, 255]), .blob([]), "", nil])
     }
     let row = try await database.read { transaction in
-      try transaction.first("select i, r, t, b, e, z, n from v") {
+      try await transaction.first("select i, r, t, b, e, z, n from v") {
         (
           $0.int64(0), $0.double(1), $0.string(2), $0.bytes(3), $0.optionalBytes(4), $0.optionalString(5),
           $0.optionalString(6)
@@ -54,7 +54,7 @@ import Testing
   func parameters(place: Place) async throws {
     let test = try await TestDatabase(place)
     let row = try await test.database.read {
-      try $0.first("select $3, $1, '$2', $1 + $2", [.integer(1), .integer(20), .integer(300)]) {
+      try await $0.first("select $3, $1, '$2', $1 + $2", [.integer(1), .integer(20), .integer(300)]) {
         [$0.string(0), $0.string(1), $0.string(2), $0.string(3)]
       }
     }
@@ -69,7 +69,7 @@ import Testing
       for n in Int64(0)..<500 {
         group.addTask {
           try await database.write {
-            _ = try $0.execute("insert into numbers (n) values ($1)", [.integer(n)])
+            _ = try await $0.execute("insert into numbers (n) values ($1)", [.integer(n)])
           }
         }
       }
@@ -88,7 +88,7 @@ import Testing
           do {
             try await database.write { transaction in
               if n % 10 == 3 { throw Refused() }
-              try transaction.execute("insert into numbers (n) values ($1)", [.integer(n)])
+              try await transaction.execute("insert into numbers (n) values ($1)", [.integer(n)])
               if n % 10 == 7 { throw Refused() }
             }
             return (n, true)
@@ -107,14 +107,14 @@ import Testing
   @Test("A broken constraint names its kind and the database works on", arguments: Place.allCases)
   func constraints(place: Place) async throws {
     let test = try await numbers(place)
-    try await test.database.write { _ = try $0.execute("insert into numbers (n) values (1)") }
+    try await test.database.write { _ = try await $0.execute("insert into numbers (n) values (1)") }
     await #expect {
-      try await test.database.write { _ = try $0.execute("insert into numbers (n) values (1)") }
+      try await test.database.write { _ = try await $0.execute("insert into numbers (n) values (1)") }
     } throws: {
       if case DatabaseError.constraint(.unique, _) = $0 { true } else { false }
     }
     await #expect {
-      try await test.database.write { _ = try $0.execute("insert into numbers (n) values ($1)", [nil]) }
+      try await test.database.write { _ = try await $0.execute("insert into numbers (n) values ($1)", [nil]) }
     } throws: {
       if case DatabaseError.constraint(.notNull, _) = $0 { true } else { false }
     }
@@ -124,28 +124,30 @@ import Testing
   @Test("A full disk is told as such, and the database recovers when there is room")
   func full() async throws {
     let test = try await numbers(.disk, tuning: DatabaseTuning(maximumPages: 12))
-    try await test.database.write { try $0.script("create table fill (b blob) strict") }
+    try await test.database.write { try await $0.script("create table fill (b blob) strict") }
     let payload = [UInt8](repeating: 7, count: 20_000)
-    try await test.database.write { _ = try $0.execute("insert into fill values ($1)", [.blob(payload)]) }
+    try await test.database.write {
+      _ = try await $0.execute("insert into fill values ($1)", [.blob(payload)])
+    }
     await #expect(throws: DatabaseError.diskFull) {
       try await test.database.write {
-        _ = try $0.execute("insert into numbers (n) values (1)")
-        _ = try $0.execute("insert into fill values ($1)", [.blob(payload)])
+        _ = try await $0.execute("insert into numbers (n) values (1)")
+        _ = try await $0.execute("insert into fill values ($1)", [.blob(payload)])
       }
     }
     #expect(try await sum(test.database) == [])
-    try await test.database.write { _ = try $0.execute("delete from fill") }
-    try await test.database.write { _ = try $0.execute("insert into numbers (n) values (2)") }
+    try await test.database.write { _ = try await $0.execute("delete from fill") }
+    try await test.database.write { _ = try await $0.execute("insert into numbers (n) values (2)") }
     #expect(try await sum(test.database) == [2])
   }
 
   @Test("A database that cannot be written says so, and reads work on")
   func readOnly() async throws {
     let test = try await numbers(.disk)
-    try await test.database.write { _ = try $0.execute("insert into numbers (n) values (5)") }
+    try await test.database.write { _ = try await $0.execute("insert into numbers (n) values (5)") }
     let looking = try Database(.readOnlyFile(test.path))
     await #expect(throws: DatabaseError.readOnly) {
-      try await looking.write { _ = try $0.execute("insert into numbers (n) values (6)") }
+      try await looking.write { _ = try await $0.execute("insert into numbers (n) values (6)") }
     }
     #expect(try await sum(looking) == [5])
   }
@@ -157,17 +159,17 @@ import Testing
     let holds = Atomic(false)
     let letGo = Atomic(false)
     async let held: Void = other.write { transaction in
-      try transaction.execute("insert into numbers (n) values (1)")
+      try await transaction.execute("insert into numbers (n) values (1)")
       holds.store(true, ordering: .releasing)
       while !letGo.load(ordering: .acquiring) { usleep(1_000) }
     }
     while !holds.load(ordering: .acquiring) { try await Task.sleep(for: .milliseconds(1)) }
     await #expect(throws: DatabaseError.busy) {
-      try await test.database.write { _ = try $0.execute("insert into numbers (n) values (2)") }
+      try await test.database.write { _ = try await $0.execute("insert into numbers (n) values (2)") }
     }
     letGo.store(true, ordering: .releasing)
     try await held
-    try await test.database.write { _ = try $0.execute("insert into numbers (n) values (3)") }
+    try await test.database.write { _ = try await $0.execute("insert into numbers (n) values (3)") }
     #expect(try await sum(test.database) == [1, 3])
   }
 
@@ -200,11 +202,13 @@ import Testing
   @Test("A closed database finishes what it took and refuses what comes")
   func closing() async throws {
     let test = try await numbers(.disk)
-    async let last: Void = test.database.write { _ = try $0.execute("insert into numbers (n) values (1)") }
+    async let last: Void = test.database.write {
+      _ = try await $0.execute("insert into numbers (n) values (1)")
+    }
     try await last
     test.database.close()
     await #expect(throws: DatabaseError.closed) {
-      try await test.database.write { _ = try $0.execute("insert into numbers (n) values (2)") }
+      try await test.database.write { _ = try await $0.execute("insert into numbers (n) values (2)") }
     }
     #expect(try await sum(try Database(.file(test.path))) == [1])
   }

@@ -14,7 +14,7 @@ private final class Witness: BatchDecider {
 
   private var total: Int64 = 0
 
-  func decide(_ jobs: [Int64], in transaction: Transaction, othersWrote: Bool) throws -> [Answer] {
+  func decide(_ jobs: [Int64], in transaction: SQLiteTransaction, othersWrote: Bool) throws -> [Answer] {
     if othersWrote { total = try transaction.first("select n from totals") { $0.int64(0) } ?? 0 }
     let answers = jobs.map { job in
       total += job
@@ -35,15 +35,15 @@ private final class Witness: BatchDecider {
   private func totals(_ place: Place, tuning: DatabaseTuning = patient) async throws -> (TestDatabase, Lane) {
     let test = try await TestDatabase(place, tuning: tuning)
     try await test.database.write {
-      try $0.script("create table totals (n integer not null) strict; insert into totals values (0);")
+      try await $0.script("create table totals (n integer not null) strict; insert into totals values (0);")
     }
     // A database that is not known yet is left to the thread.
-    for _ in 0..<4 { try await test.database.write { _ = try $0.execute("update totals set n = 0") } }
-    return (test, test.database.lane { Witness() })
+    for _ in 0..<4 { try await test.database.write { _ = try await $0.execute("update totals set n = 0") } }
+    return (test, test.database.lane({ Witness() }, among: { NoDecider() }))
   }
 
   private func total(_ database: Database) async throws -> Int64? {
-    try await database.read { try $0.first("select n from totals") { $0.int64(0) } }
+    try await database.read { try await $0.first("select n from totals") { $0.int64(0) } }
   }
 
   /// Whether a single brief job from that loop is done on it, once the writer's thread sleeps: it is given time to.
@@ -141,7 +141,7 @@ private final class Witness: BatchDecider {
     let loop = try EventLoop()
     defer { loop.stop() }
     async let holding: Void = other.write {
-      _ = try $0.execute("update totals set n = 100")
+      _ = try await $0.execute("update totals set n = 100")
       isLocked.store(true, ordering: .releasing)
       letGo.wait()
     }
@@ -187,7 +187,7 @@ private final class Witness: BatchDecider {
       }
       group.addTask {
         for _ in 0..<60 {
-          try await database.write { _ = try $0.execute("update totals set n = n + 1000000") }
+          try await database.write { _ = try await $0.execute("update totals set n = n + 1000000") }
         }
         return []
       }

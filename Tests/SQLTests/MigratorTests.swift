@@ -16,7 +16,7 @@ import Testing
     #expect(try await Migrator([second, first]).migrate(test.database, now: 8) == [2])
     #expect(try await Migrator([first, second]).migrate(test.database, now: 9) == [])
     let times = try await test.database.read {
-      try $0.rows("select applied_at from schema_versions order by version") { $0.int64(0) }
+      try await $0.rows("select applied_at from schema_versions order by version") { $0.int64(0) }
     }
     #expect(times == [7, 8])
   }
@@ -34,7 +34,7 @@ import Testing
         $0.dialect == .sqlite
         ? "select name from sqlite_master"
         : "select tablename from pg_tables where schemaname = current_schema()"
-      return try $0.rows(all) { $0.string(0) }
+      return try await $0.rows(all) { $0.string(0) }
     }
     #expect(tables == [])
   }
@@ -77,7 +77,7 @@ import Testing
     #expect(applied.flatMap { $0 } == [1])
     // The patience ends with the transaction.
     await #expect(throws: DatabaseError.self) {
-      try await test.database.write { try $0.execute("select pg_sleep(2)") }
+      try await test.database.write { try await $0.execute("select pg_sleep(2)") }
     }
   }
 

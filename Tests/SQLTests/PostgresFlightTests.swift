@@ -1,5 +1,4 @@
 import BramleyTesting
-import Glibc
 import SQL
 import System
 import Testing
@@ -17,29 +16,31 @@ private enum Step: Sendable {
   case waits(isThere: Locked<Bool>, isOver: Locked<Bool>)
 }
 
-private final class Stepper: BatchDecider {
+private final class Stepper: SharedBatchDecider {
   /// The server's process that served the job.
-  func decide(_ jobs: [[Step]], in transaction: Transaction, othersWrote: Bool) throws -> [Int64] {
-    try jobs.map { steps in
+  func decide(_ jobs: [[Step]], in transaction: Transaction) async throws -> [Int64] {
+    var processes: [Int64] = []
+    for steps in jobs {
       var process: Int64 = 0
       for step in steps {
         switch step {
         case .add:
-          try transaction.together([
+          try await transaction.together([
             Query("select n from totals for update"), Query("select pg_backend_pid()"),
           ]) { if $0 == 1 { process = $1.int64(0) } }
           try transaction.enqueue("update totals set n = n + 1", [])
-        case .ask(let sql): try transaction.forEach(sql) { _ in }
-        case .askAnyway(let sql): try? transaction.forEach(sql) { _ in }
+        case .ask(let sql): try await transaction.forEach(sql) { _ in }
+        case .askAnyway(let sql): try? await transaction.forEach(sql) { _ in }
         case .enqueue(let sql): try transaction.enqueue(sql, [])
         case .waits(let isThere, let isOver):
           isThere.withLock { $0 = true }
           // Five minutes at most: a test that failed before it said so must not hang.
-          for _ in 0..<150_000 where !isOver.withLock({ $0 }) { usleep(2_000) }
+          for _ in 0..<150_000 where !isOver.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(2)) }
         }
       }
-      return process
+      processes.append(process)
     }
+    return processes
   }
 }
 
@@ -49,13 +50,13 @@ private final class Stepper: BatchDecider {
   ) async throws -> (TestDatabase, BatchLane<[Step], Int64>) {
     let test = try await TestDatabase(.postgreSQL, statementTimeout: statementTimeout)
     try await test.database.write {
-      try $0.script("create table totals (n integer not null) strict; insert into totals values (0);")
+      try await $0.script("create table totals (n integer not null) strict; insert into totals values (0);")
     }
-    return (test, test.database.lane { Stepper() })
+    return (test, test.database.lane({ NoDecider() }, among: { Stepper() }))
   }
 
   private func total(_ test: TestDatabase) async throws -> Int64? {
-    try await test.database.read { try $0.first("select n from totals") { $0.int64(0) } }
+    try await test.database.read { try await $0.first("select n from totals") { $0.int64(0) } }
   }
 
   @Test("a batch that looks once and writes takes two round trips and one Sync, however often")
@@ -158,7 +159,7 @@ private final class Stepper: BatchDecider {
   @Test("a lane that is frozen with its locks is ended by who waits for them, and its batch is not half done")
   func silence() async throws {
     let (test, frozen) = try await test(statementTimeout: 3_000)
-    let other = test.database.lane { Stepper() }
+    let other = test.database.lane({ NoDecider() }, among: { Stepper() })
     // Warm, so that both are known to each other. On a busy machine what is to take less than 3 s may take more.
     try #require(await isSoonDone { try await frozen.submit([.add]) })
     try #require(await isSoonDone { try await other.submit([.add]) })

@@ -22,7 +22,7 @@ struct PostgresTransportTests {
     let database = try Database(.postgreSQL(PostgresSettings(url: url)))
     defer { database.close() }
     return try await database.read {
-      try $0.first("select ssl from pg_stat_ssl where pid = pg_backend_pid()") { $0.bool(0) } ?? false
+      try await $0.first("select ssl from pg_stat_ssl where pid = pg_backend_pid()") { $0.bool(0) } ?? false
     }
   }
 
@@ -74,8 +74,8 @@ struct PostgresTransportTests {
     let sum = try await withThrowingTaskGroup(of: Int64.self) { group in
       for number in 0..<60 {
         group.addTask {
-          let body: @Sendable (Transaction) throws -> Int64 = {
-            try $0.first("select \(number)::bigint") { $0.int64(0) } ?? 0
+          let body: @Sendable (Transaction) async throws -> Int64 = {
+            try await $0.first("select \(number)::bigint") { $0.int64(0) } ?? 0
           }
           return try await number.isMultiple(of: 2) ? database.read(body) : database.write(body)
         }

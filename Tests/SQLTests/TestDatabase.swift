@@ -1,6 +1,7 @@
 import BramleyTesting
 import Foundation
 import SQL
+import System
 import Testing
 
 /// Where a test's database lives: every contract runs on all that are here.
@@ -21,8 +22,10 @@ final class TestDatabase: Sendable {
   let path: String
   private let directory: URL
 
+  /// - Parameter loops: PostgreSQL's; nil for one of its own.
   init(
-    _ place: Place, tuning: DatabaseTuning = DatabaseTuning(), statementTimeout: Int32 = 60_000
+    _ place: Place, tuning: DatabaseTuning = DatabaseTuning(), statementTimeout: Int32 = 60_000,
+    loops: EventLoopGroup? = nil
   ) async throws {
     directory = FileManager.default.temporaryDirectory.appending(path: "bramley-sql-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -36,13 +39,19 @@ final class TestDatabase: Sendable {
     settings.connections = 3
     settings.waitTimeout = 60_000
     settings.statementTimeout = statementTimeout
-    database = try Database(.postgreSQL(settings))
+    database = try Database(.postgreSQL(settings), loops: loops)
     let schema = settings.schema
-    try await database.write { try $0.script("create schema \(schema)") }
+    try await database.write { try await $0.script("create schema \(schema)") }
   }
 
   deinit {
     database.close()
     try? FileManager.default.removeItem(at: directory)
   }
+}
+
+/// A decider of the engine that a test has not.
+final class NoDecider<Job: Sendable, Answer: Sendable>: BatchDecider, SharedBatchDecider {
+  func decide(_ jobs: [Job], in transaction: SQLiteTransaction, othersWrote: Bool) throws -> [Answer] { [] }
+  func decide(_ jobs: [Job], in transaction: Transaction) async throws -> [Answer] { [] }
 }

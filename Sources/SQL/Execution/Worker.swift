@@ -7,17 +7,24 @@ enum Worker {
     init(_ run: @escaping @Sendable () -> Void) { self.run = run }
   }
 
-  /// Starts a detached thread that runs `body` and ends.
+  /// Starts a detached thread that runs `body` and ends. Without its thread a database would take jobs and never
+  /// answer one.
   static func start(_ name: String, _ body: @escaping @Sendable () -> Void) {
+    if !startIfPossible(body) { fatalError("cannot start the thread \(name)") }
+  }
+
+  /// The same; false when the system gives no thread.
+  static func startIfPossible(_ body: @escaping @Sendable () -> Void) -> Bool {
     let box = Body(body)
     var thread = pthread_t()
     let argument = unsafe Unmanaged.passRetained(box).toOpaque()
     let code = unsafe pthread_create(&thread, nil, { unsafe Worker.main($0) }, argument)
     guard code == 0 else {
-      // Without its thread a database would take jobs and never answer one.
-      fatalError("cannot start the thread \(name): \(code)")
+      unsafe Unmanaged<Body>.fromOpaque(argument).release()
+      return false
     }
     pthread_detach(thread)
+    return true
   }
 
   private static func main(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {

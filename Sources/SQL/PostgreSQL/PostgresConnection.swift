@@ -1,11 +1,13 @@
 import CPostgres
-import Glibc
 import System
 
-/// One connection to a PostgreSQL server. It belongs to one thread, which waits for the socket with a deadline;
-/// libpq itself never blocks. Statements are prepared once and sent in pipelines; where their Syncs are, `Syncs` says.
+/// One connection to a PostgreSQL server. It belongs to an event loop, which watches the socket and turns while an
+/// answer is waited for, with a deadline; libpq itself never blocks. Statements are prepared once and sent in
+/// pipelines; where their Syncs are, `Syncs` says.
 @safe final class PostgresConnection {
+  private let owner: PostgresHandle
   private let handle: OpaquePointer
+  private let socket: PostgresSocket
   /// Where a transaction has the server wait for what comes next as one that is idle.
   enum Syncs {
     /// After every flight: a server ends a transaction whose client is silent for too long.
@@ -34,36 +36,30 @@ import System
   /// does not, is a little longer.
   var patience: Int32
 
-  init(_ settings: PostgresSettings, _ traffic: PostgresTraffic) throws(DatabaseError) {
+  /// - Parameter loop: on which alone it is used.
+  init(_ handle: PostgresHandle, on loop: EventLoop, _ settings: PostgresSettings, _ traffic: PostgresTraffic)
+  {
+    owner = handle
+    unsafe self.handle = handle.pointer
+    socket = unsafe PostgresSocket(PQsocket(handle.pointer), on: loop)
     self.settings = settings
     self.traffic = traffic
     patience = settings.statementTimeout
-    let pairs = try settings.keywords()
-    let keywords = CStrings(pairs.map(\.0))
-    let values = CStrings(pairs.map(\.1))
-    let started = unsafe withExtendedLifetime((keywords, values)) {
-      unsafe PQconnectStartParams(keywords.base, values.base, 0)
-    }
-    guard let started = unsafe started else { throw .unavailable("no memory for a connection") }
-    unsafe handle = started
-    unsafe bramley_pq_silence(handle)
-    let deadline = Self.deadline(settings.connectTimeout)
-    var state = PGRES_POLLING_WRITING
-    while state != PGRES_POLLING_OK {
-      let isBad = unsafe PQstatus(handle) == CONNECTION_BAD
-      if state == PGRES_POLLING_FAILED || isBad {
-        throw .refusal(unsafe String(cString: PQerrorMessage(handle)))
-      }
-      try wait(state == PGRES_POLLING_READING ? POLLIN : POLLOUT, until: deadline)
-      state = unsafe PQconnectPoll(handle)
-    }
-    unsafe PQsetnonblocking(handle, 1)
-    try run(script: settings.greeting)
+  }
+
+  /// The loop that it belongs to.
+  var loop: EventLoop { socket.loop }
+
+  /// Tells the server what holds for the whole session. Before anything else.
+  func greet() async throws(DatabaseError) {
+    try await run(script: settings.greeting)
     unsafe PQenterPipelineMode(handle)
   }
 
-  deinit {
-    unsafe PQfinish(handle)
+  /// The loop lets go of it. Nothing may be asked of it any more.
+  func leave() {
+    isBroken = true
+    socket.leave()
   }
 
   // MARK: Transactions
@@ -79,7 +75,7 @@ import System
   /// Sends what is pending with a commit, and waits until it is durable.
   ///
   /// - Throws: `outcomeUnknown` when the connection broke before the answer.
-  func commit() throws(DatabaseError) {
+  func commit() async throws(DatabaseError) {
     // Only the begin is pending: nothing was done.
     if !hasBegun, pending.count <= 1 {
       pending = []
@@ -87,7 +83,7 @@ import System
     }
     let queries = pending + [Query("commit")]
     pending = []
-    let (results, error) = flight(queries, isSynced: true)
+    let (results, error) = await flight(queries, isSynced: true)
     if results.count == queries.count, let last = results.last, last.status == PGRES_COMMAND_OK {
       hasBegun = false
       // A transaction that failed before answers a commit with this.
@@ -98,9 +94,9 @@ import System
     throw error ?? .outcomeUnknown
   }
 
-  func rollback() {
+  func rollback() async {
     pending = []
-    if hasBegun, !isBroken { _ = flight([Query("rollback")], isSynced: true, isRollback: true) }
+    if hasBegun, !isBroken { _ = await flight([Query("rollback")], isSynced: true, isRollback: true) }
     hasBegun = false
   }
 
@@ -109,7 +105,7 @@ import System
   /// Sends the queries together; an answer for each.
   func exchange(_ queries: [Query]) async throws(DatabaseError) -> [PostgresResult] {
     let before = pending.count
-    let (results, error) = flight(pending + queries, isSynced: syncs == .everyFlight)
+    let (results, error) = await flight(pending + queries, isSynced: syncs == .everyFlight)
     pending = []
     if let error { throw error }
     changes = results.last?.changes ?? 0
@@ -124,13 +120,13 @@ import System
   /// Runs statements that are parted by semicolons.
   func script(_ sql: String) async throws(DatabaseError) {
     if !pending.isEmpty || isUnsynced {
-      let (_, error) = flight(pending, isSynced: true)
+      let (_, error) = await flight(pending, isSynced: true)
       pending = []
       if let error { throw error }
     }
     guard unsafe PQexitPipelineMode(handle) == 1 else { throw lost() }
     defer { unsafe PQenterPipelineMode(handle) }
-    try run(script: sql)
+    try await run(script: sql)
   }
 
   // MARK: The wire
@@ -144,7 +140,7 @@ import System
   /// The answers that came, and the first failure. Everything after a failure was not run.
   private func flight(
     _ queries: [Query], isSynced: Bool, isRollback: Bool = false
-  ) -> (results: [PostgresResult], error: DatabaseError?) {
+  ) async -> (results: [PostgresResult], error: DatabaseError?) {
     guard !isBroken else { return ([], .unavailable("the connection is lost")) }
     guard isRollback || !isPassedOver else { return ([], Self.failedBefore) }
     var preparing: [String: String] = [:]
@@ -163,12 +159,12 @@ import System
     do throws(DatabaseError) {
       let deadline = Self.deadline(patience + 5_000)
       for step in steps {
-        guard let result = try next(until: deadline) else { throw lost() }
+        guard let result = try await next(until: deadline) else { throw lost() }
         if case .sync = step {
           guard result.status == PGRES_PIPELINE_SYNC else { throw lost() }
           continue
         }
-        _ = try next(until: deadline)
+        _ = try await next(until: deadline)
         switch result.status {
         case PGRES_COMMAND_OK, PGRES_TUPLES_OK:
           if case .preparation(let sql) = step {
@@ -245,12 +241,12 @@ import System
   }
 
   /// Outside of pipelines.
-  private func run(script: String) throws(DatabaseError) {
+  private func run(script: String) async throws(DatabaseError) {
     guard unsafe PQsendQuery(handle, script) == 1 else { throw lost() }
     hasBegun = true
     let deadline = Self.deadline(patience + 5_000)
     var failure: DatabaseError?
-    while let result = try next(until: deadline) {
+    while let result = try await next(until: deadline) {
       guard result.status == PGRES_FATAL_ERROR else { continue }
       let (state, message) = result.failure
       failure = failure ?? (state.isEmpty ? lost() : .of(state: state, message))
@@ -260,28 +256,20 @@ import System
   }
 
   /// The next answer; nil where one command's answers end.
-  private func next(until deadline: Int64) throws(DatabaseError) -> PostgresResult? {
+  private func next(until deadline: MonotonicTime) async throws(DatabaseError) -> PostgresResult? {
     while unsafe PQisBusy(handle) == 1 {
       let unsent = unsafe PQflush(handle)
       if unsent < 0 { throw lost() }
-      try wait(unsent == 1 ? POLLIN | POLLOUT : POLLIN, until: deadline)
+      switch await socket.wait(for: unsent == 1 ? [.readable, .writable] : .readable, until: deadline) {
+      case .ready: break
+      case .late:
+        isBroken = true
+        throw .timedOut
+      case .failed: throw lost()
+      }
       if unsafe PQconsumeInput(handle) == 0 { throw lost() }
     }
     return unsafe PQgetResult(handle).map { unsafe PostgresResult($0) }
-  }
-
-  private func wait(_ events: Int32, until deadline: Int64) throws(DatabaseError) {
-    while true {
-      let left = deadline - MonotonicTime.now.nanoseconds
-      guard left > 0 else {
-        isBroken = true
-        throw .timedOut
-      }
-      var waiting = unsafe pollfd(fd: PQsocket(handle), events: Int16(events), revents: 0)
-      let ready = unsafe poll(&waiting, 1, Int32(clamping: left / 1_000_000 + 1))
-      if ready > 0 { return }
-      if ready < 0, errno != EINTR { throw lost() }
-    }
   }
 
   private func lost() -> DatabaseError {
@@ -289,7 +277,5 @@ import System
     return .unavailable("the connection is lost")
   }
 
-  private static func deadline(_ milliseconds: Int32) -> Int64 {
-    MonotonicTime.now.nanoseconds + Int64(milliseconds) * 1_000_000
-  }
+  private static func deadline(_ milliseconds: Int32) -> MonotonicTime { .now + .milliseconds(milliseconds) }
 }

@@ -1,28 +1,90 @@
-import Glibc
 import System
 
-/// The thread and connection of one lane: everything that waits is decided in one transaction, and while it
+/// The connection of one lane, on an event loop: everything that waits is decided in one transaction, and while it
 /// commits the next batch gathers. The decider locks its rows in one order, so that nodes never wait in a circle.
-final class PostgresLane {
+@safe final class PostgresLane: JobQueue, @unchecked Sendable {
+  private struct Waiting {
+    var jobs: [any Job] = []
+    var isWorking = false
+    /// Whether a loop sees to it when its turn ends, so that all requests of the turn share a commit.
+    var isStartComing = false
+    var isClosed = false
+  }
+
+  private let loop: EventLoop
   private let settings: PostgresSettings
   private let reach: PostgresReach
-  private let mailbox: Mailbox<any Job>
+  private let life: PostgresLife
+  private let waiting = Locked(Waiting())
+  /// The loop's.
   private var connection: PostgresConnection?
 
   private static let attempts = 8
 
-  init(_ settings: PostgresSettings, _ reach: PostgresReach, _ mailbox: Mailbox<any Job>) {
+  init(on loop: EventLoop, _ settings: PostgresSettings, _ reach: PostgresReach, _ life: PostgresLife) {
+    self.loop = loop
     self.settings = settings
     self.reach = reach
-    self.mailbox = mailbox
+    self.life = life
   }
 
-  /// Until the mailbox is closed and empty.
-  func run() async {
-    while let jobs = mailbox.take(max(settings.batchLimit, 1)) { await commit(jobs) }
+  /// From any thread.
+  func post(_ job: any Job) -> Bool {
+    let (isTaken, starts) = waiting.withLock { waiting -> (Bool, Bool) in
+      if waiting.isClosed { return (false, false) }
+      waiting.jobs.append(job)
+      guard !waiting.isWorking, !waiting.isStartComing else { return (true, false) }
+      waiting.isStartComing = true
+      return (true, !EndOfTurn.run { self.start() })
+    }
+    if starts { start() }
+    return isTaken
   }
 
-  func commit(_ jobs: [any Job]) async {
+  /// Refuses what comes; what is there is still done.
+  func close() {
+    let isOver = waiting.withLock { waiting in
+      if waiting.isClosed { return false }
+      waiting.isClosed = true
+      return !waiting.isWorking && !waiting.isStartComing
+    }
+    if isOver { loop.perform { self.end() } }
+  }
+
+  private func start() {
+    waiting.withLock {
+      $0.isStartComing = false
+      $0.isWorking = true
+    }
+    loop.run { await self.work() }
+  }
+
+  /// Until nothing waits.
+  private func work() async {
+    while let jobs = take() { await commit(jobs) }
+  }
+
+  private func take() -> [any Job]? {
+    let limit = max(settings.batchLimit, 1)
+    let (jobs, isOver) = waiting.withLock { waiting -> ([any Job]?, Bool) in
+      if waiting.jobs.isEmpty {
+        waiting.isWorking = false
+        return (nil, waiting.isClosed)
+      }
+      let jobs = Array(waiting.jobs.prefix(limit))
+      waiting.jobs.removeFirst(jobs.count)
+      return (jobs, false)
+    }
+    if isOver { end() }
+    return jobs
+  }
+
+  private func end() {
+    keep(nil)
+    life.end()
+  }
+
+  private func commit(_ jobs: [any Job]) async {
     guard let lane = jobs.first?.lane as? any SharedLane else { return }
     var attempt = 0
     while true {
@@ -35,7 +97,7 @@ final class PostgresLane {
       } catch {
         switch error as? DatabaseError {
         case .conflict? where attempt < Self.attempts:
-          usleep(UInt32.random(in: 500...2_000) * UInt32(attempt))
+          try? await loop.sleep(for: .microseconds(Int.random(in: 500...2_000) * attempt))
         case .unavailable? where connection == nil && !isFresh && attempt == 1:
           break
         case .outcomeUnknown?:
@@ -64,9 +126,9 @@ final class PostgresLane {
   }
 
   /// Asks the database, when the answer to a commit was lost; nil when that cannot be known.
-  func wasCommitted(_ jobs: [any Job], _ lane: any SharedLane) async -> Bool? {
+  private func wasCommitted(_ jobs: [any Job], _ lane: any SharedLane) async -> Bool? {
     for round in 0..<20 {
-      if round > 0 { usleep(100_000) }
+      if round > 0 { try? await loop.sleep(for: .milliseconds(100)) }
       var found: Bool?
       do {
         try await transact { found = try await lane.wasCommitted(jobs, in: $0) }
@@ -78,25 +140,31 @@ final class PostgresLane {
     return nil
   }
 
-  func transact(_ body: (Transaction) async throws -> Void) async throws {
-    let open = try connection ?? reach.connect(settings)
+  private func transact(_ body: (Transaction) async throws -> Void) async throws {
+    let open: PostgresConnection
     var isAnnounced = connection != nil
-    connection = open
+    if let connection { open = connection } else { open = try await reach.connect(settings, on: loop) }
+    keep(open)
     do {
       if !isAnnounced { try await Silence.announce(open) }
       isAnnounced = true
       open.begin("isolation level read committed", syncs: .commit)
       try await body(Transaction(open))
-      try open.commit()
+      try await open.commit()
     } catch {
-      open.rollback()
+      await open.rollback()
       if open.isBroken || !isAnnounced {
-        connection = nil
+        keep(nil)
         reach.lost()
       } else if error as? DatabaseError == .timedOut {
         await Silence.end(settings, on: open)
       }
       throw error
     }
+  }
+
+  private func keep(_ open: PostgresConnection?) {
+    if open == nil { connection?.leave() }
+    connection = open
   }
 }

@@ -1,22 +1,32 @@
 import System
 
-/// The threads and connections of one database on a PostgreSQL server.
+/// The connections of one database on a PostgreSQL server, spread over event loops.
 final class PostgresPool: Sendable {
   private let settings: PostgresSettings
+  private let loops: EventLoopGroup
   private let reach = PostgresReach()
-  private let orders = Mailbox<PostgresOrder>()
-  private let lanes = Locked<[Mailbox<any Job>]>([])
+  private let orders: PostgresOrders
+  private let life: PostgresLife
+  private let lanes = Locked<[PostgresLane]>([])
 
   /// Connects with the first job, not before.
-  init(_ settings: PostgresSettings) throws(DatabaseError) {
+  ///
+  /// - Parameter loops: that whoever waits is on; nil for one of its own, of which it is the end.
+  init(_ settings: PostgresSettings, on loops: EventLoopGroup?) throws(DatabaseError) {
     guard settings.isWellFormed else {
       throw .cannotOpen(path: "postgresql", reason: "its URL cannot be read")
     }
     self.settings = settings
+    do throws(SystemError) {
+      self.loops = if let loops { loops } else { try EventLoopGroup(loops: 1) }
+    } catch {
+      throw .cannotOpen(path: "postgresql", reason: "\(error)")
+    }
+    orders = PostgresOrders(watchedBy: self.loops.next())
+    life = PostgresLife(self.loops, isOwner: loops == nil)
     for _ in 0..<max(settings.connections, 1) {
-      Worker.start("sql-postgres") { [settings, reach, orders] in
-        InlineExecutor().run { await PostgresWorker(settings, reach, orders).run() }
-      }
+      life.begin()
+      orders.add(PostgresWorker(on: self.loops.next(), settings, reach, orders, life))
     }
   }
 
@@ -31,17 +41,13 @@ final class PostgresPool: Sendable {
   func post(_ job: any Job, isReading: Bool) -> Bool {
     orders.post(
       PostgresOrder(
-        job: job, isReading: isReading,
-        deadline: MonotonicTime.now.nanoseconds + settings.waitTimeout * 1_000_000))
+        job: job, isReading: isReading, deadline: .now + .milliseconds(settings.waitTimeout)))
   }
 
-  /// The mailbox of a new lane.
-  func lane() -> Mailbox<any Job> {
-    let mailbox = Mailbox<any Job>()
-    lanes.withLock { $0.append(mailbox) }
-    Worker.start("sql-lane") { [settings, reach] in
-      InlineExecutor().run { await PostgresLane(settings, reach, mailbox).run() }
-    }
-    return mailbox
+  func lane() -> PostgresLane {
+    life.begin()
+    let lane = PostgresLane(on: loops.next(), settings, reach, life)
+    lanes.withLock { $0.append(lane) }
+    return lane
   }
 }

@@ -17,7 +17,9 @@ final class PostgresReach: Sendable {
   private static let longest: Int64 = 3_000_000_000
 
   /// A new connection; fails without trying while a pause lasts.
-  func connect(_ settings: PostgresSettings) throws(DatabaseError) -> PostgresConnection {
+  func connect(
+    _ settings: PostgresSettings, on loop: EventLoop
+  ) async throws(DatabaseError) -> PostgresConnection {
     let refusal = state.withLock { state -> DatabaseError? in
       if state.quietUntil > MonotonicTime.now.nanoseconds { return state.last }
       state.trying += 1
@@ -25,7 +27,14 @@ final class PostgresReach: Sendable {
     }
     if let refusal { throw refusal }
     do throws(DatabaseError) {
-      let connection = try PostgresConnection(settings, traffic)
+      let handle = try await PostgresLogin.open(settings, for: loop)
+      let connection = PostgresConnection(handle, on: loop, settings, traffic)
+      do throws(DatabaseError) {
+        try await connection.greet()
+      } catch {
+        connection.leave()
+        throw error
+      }
       state.withLock {
         $0.pause = 0
         $0.quietUntil = 0

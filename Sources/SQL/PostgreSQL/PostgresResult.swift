@@ -38,11 +38,31 @@ import CPostgres
   func isNull(_ row: Int32, _ column: Int32) -> Bool { unsafe PQgetisnull(handle, row, column) == 1 }
 
   func int64(_ row: Int32, _ column: Int32) -> Int64 {
-    let text = octets(row, column)
+    guard let base = unsafe PQgetvalue(handle, row, column) else { return 0 }
+    let count = Int(unsafe PQgetlength(handle, row, column))
+    if let number = unsafe Self.decimal(base, count) { return number }
     // Booleans come out as letters.
-    if text.count == 1, text[0] == UInt8(ascii: "t") { return 1 }
-    return Int64(String(decoding: text, as: UTF8.self))
-      ?? Int64(double(row, column).rounded(.towardZero), or: 0)
+    if count == 1 { return unsafe base[0] == 0x74 ? 1 : 0 }
+    return Int64(double(row, column).rounded(.towardZero), or: 0)
+  }
+
+  /// Most of what the ledger reads; nil for what is no whole number.
+  private static func decimal(_ text: UnsafePointer<CChar>, _ count: Int) -> Int64? {
+    let isNegative = unsafe count > 0 && text[0] == 0x2D
+    var index = isNegative ? 1 : 0
+    guard index < count else { return nil }
+    var number: Int64 = 0
+    while index < count {
+      let digit = Int64(unsafe text[index]) - 0x30
+      guard (0...9).contains(digit) else { return nil }
+      let (tens, isLong) = number.multipliedReportingOverflow(by: 10)
+      let (next, isLonger) =
+        isNegative ? tens.subtractingReportingOverflow(digit) : tens.addingReportingOverflow(digit)
+      if isLong || isLonger { return nil }
+      number = next
+      index += 1
+    }
+    return number
   }
 
   func double(_ row: Int32, _ column: Int32) -> Double {

@@ -1,68 +1,74 @@
-import Glibc
 import System
 
-/// A job that waits for one of the pool's connections.
-struct PostgresOrder: Sendable {
-  var job: any Job
-  var isReading: Bool
-  /// When it is given up unless it was begun, monotonic nanoseconds.
-  var deadline: Int64
-}
-
-/// A thread with a connection of its own, which runs transactions one after another. Closures are run as they
-/// are, so they wait for the network on this thread and on no other.
-final class PostgresWorker {
+/// One of the pool's connections, on an event loop, which runs transactions one after another.
+@safe final class PostgresWorker: @unchecked Sendable {
+  let loop: EventLoop
   private let settings: PostgresSettings
   private let reach: PostgresReach
-  private let mailbox: Mailbox<PostgresOrder>
+  private let orders: PostgresOrders
+  private let life: PostgresLife
+  /// The loop's.
   private var connection: PostgresConnection?
+  private let connected = Locked(false)
 
-  init(_ settings: PostgresSettings, _ reach: PostgresReach, _ mailbox: Mailbox<PostgresOrder>) {
+  init(
+    on loop: EventLoop, _ settings: PostgresSettings, _ reach: PostgresReach, _ orders: PostgresOrders,
+    _ life: PostgresLife
+  ) {
+    self.loop = loop
     self.settings = settings
     self.reach = reach
-    self.mailbox = mailbox
+    self.orders = orders
+    self.life = life
   }
 
-  /// Until the mailbox is closed and empty.
-  func run() async {
-    while let orders = mailbox.take(1) {
-      for order in orders { await serve(order) }
+  /// As far as is known; from any thread.
+  var isConnected: Bool { connected.withLock { $0 } }
+
+  /// Does it, and what waits then. From any thread, for one that has nothing to do.
+  func begin(_ order: PostgresOrder) {
+    loop.run {
+      await self.serve(order)
+      while let order = self.orders.next(for: self) { await self.serve(order) }
+    }
+  }
+
+  /// Ends its connection. From any thread, for one that has nothing to do and gets nothing any more.
+  func end() {
+    loop.perform {
+      self.keep(nil)
+      self.life.end()
     }
   }
 
   private func serve(_ order: PostgresOrder) async {
-    guard order.deadline > MonotonicTime.now.nanoseconds else {
-      order.job.fail(DatabaseError.unavailable("no connection was free in time"))
-      return
-    }
+    guard order.deadline > .now else { return order.giveUp() }
     var attempt = 0
     while true {
       attempt += 1
       let isFresh = connection == nil
       do {
-        let open = try connection ?? reach.connect(settings)
-        connection = open
-        try await transact(open, order)
+        try await transact(order)
         order.job.finish()
         return
       } catch {
         let wasConnected = connection != nil
-        leave()
+        await leave()
         switch error as? DatabaseError {
-        case .unavailable? where !wasConnected && reach.hasOthers && mailbox.post(order):
-          // The server has no connection left for this thread; others have theirs.
-          usleep(50_000)
+        case .unavailable? where !wasConnected && reach.hasOthers && orders.post(order):
+          // The server has no connection left for this one; others have theirs.
+          try? await loop.sleep(for: .milliseconds(50))
           return
         case .unavailable? where wasConnected && connection == nil && !isFresh && attempt == 1:
           // It broke while it was idle: nothing was committed, and a new one may do.
           continue
         case .conflict? where attempt < 10:
-          usleep(UInt32.random(in: 1_000...4_000) * UInt32(attempt))
+          try? await loop.sleep(for: .microseconds(Int.random(in: 1_000...4_000) * attempt))
           continue
         default:
           order.job.fail(error)
-          if error as? DatabaseError == .timedOut, let open = connection {
-            await Silence.end(settings, on: open)
+          if error as? DatabaseError == .timedOut, let connection {
+            await Silence.end(settings, on: connection)
           }
           return
         }
@@ -70,19 +76,28 @@ final class PostgresWorker {
     }
   }
 
-  private func transact(_ open: PostgresConnection, _ order: PostgresOrder) async throws {
+  private func transact(_ order: PostgresOrder) async throws {
+    let open: PostgresConnection
+    if let connection { open = connection } else { open = try await reach.connect(settings, on: loop) }
+    keep(open)
     // Serializable: a closure may look and then write, as if it were alone.
     open.begin(order.isReading ? "isolation level repeatable read read only" : "isolation level serializable")
     try await order.job.run(in: Transaction(open))
-    try open.commit()
+    try await open.commit()
   }
 
   /// Ends what was begun, and lets go of a broken connection.
-  private func leave() {
-    connection?.rollback()
-    if let open = connection, open.isBroken {
-      connection = nil
+  private func leave() async {
+    await connection?.rollback()
+    if let connection, connection.isBroken {
+      keep(nil)
       reach.lost()
     }
+  }
+
+  private func keep(_ open: PostgresConnection?) {
+    if open == nil { connection?.leave() }
+    connection = open
+    connected.withLock { $0 = open != nil }
   }
 }

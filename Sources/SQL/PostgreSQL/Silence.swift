@@ -20,9 +20,9 @@ enum Silence {
           sql,
           [.integer(AdvisoryLock.silence), .integer(Int64(settings.statementTimeout))])
       ])
-      try connection.commit()
+      try await connection.commit()
     } catch {
-      connection.rollback()
+      await connection.rollback()
     }
   }
 

@@ -122,6 +122,15 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     endOfTurn.append(closure)
   }
 
+  /// Lets everything else that is ready have its turn, descriptors and timers too: between the pieces of long work. On
+  /// the loop only.
+  package func turn() async {
+    assertCurrent()
+    await unsafe withUnsafeContinuation { continuation in
+      atEndOfTurn { unsafe continuation.resume() }
+    }
+  }
+
   /// Whether nothing that is known of waits for the running piece of work to end. On the loop only.
   package var isQuiet: Bool {
     assertCurrent()
@@ -145,12 +154,12 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
 
   fileprivate func loop() {
     unsafe pthread_setspecific(currentLoopKey, Unmanaged.passUnretained(self).toOpaque())
-    while turn() {}
+    while takeTurn() {}
     pthread_setspecific(currentLoopKey, nil)
   }
 
   /// One turn; false when the loop is to end.
-  private func turn() -> Bool {
+  private func takeTurn() -> Bool {
     var wait = ready.isEmpty && endOfTurn.isEmpty ? timers.millisecondsUntilFirst : 0
     let ending = lock.withLock {
       if stopping { wait = 0 }

@@ -27,7 +27,8 @@ struct Compose: Sendable {
     DescriptorLimit.raise()
     loops = try given ?? EventLoopGroup(loops: EventLoopGroup.processors)
     background = BackgroundTasks(on: loops)
-    (database, claim) = try await StoredState.open(DatabasePlace(configuration), use: use)
+    (database, claim) = try await StoredState.open(
+      DatabasePlace(configuration), use: use, loops: loops)
   }
 
   /// The network's providers.

@@ -34,11 +34,13 @@ enum DatabasePlace: Sendable, Equatable {
   }
 
   /// Opens it for reading and writing, a file made where there is none.
-  func open() throws -> Database {
+  ///
+  /// - Parameter loops: on which a server's connections are; nil for one of their own.
+  func open(on loops: EventLoopGroup? = nil) throws -> Database {
     do {
       switch self {
       case .directory(let data): return try Database(.file(data.database))
-      case .server(let settings): return try Database(.postgreSQL(settings))
+      case .server(let settings): return try Database(.postgreSQL(settings), loops: loops)
       }
     } catch {
       if case .cannotOpen = error { throw CommandFailure(message: "\(error)") }

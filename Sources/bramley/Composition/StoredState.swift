@@ -19,10 +19,13 @@ enum StoredState {
 
   /// Opens it, brings its schema up to date, and checks or sets the mark.
   ///
+  /// - Parameter loops: on which a server's connections are; nil for one of their own.
   /// - Returns: with the claim that keeps `restore` away for as long as it is kept.
-  static func open(_ place: DatabasePlace, use: Use) async throws -> (database: Database, claim: FileLock?) {
+  static func open(
+    _ place: DatabasePlace, use: Use, loops: EventLoopGroup? = nil
+  ) async throws -> (database: Database, claim: FileLock?) {
     let claim = try place.claim()
-    let database = try place.open()
+    let database = try place.open(on: loops)
     do {
       try await Schema.migrate(database, now: WallClock.seconds)
       try await requireCopy(database, place)
