@@ -110,6 +110,9 @@ import System
             for job in jobs { job.fail(error) }
             return
           }
+        case .constraint? where jobs.count == 1 && attempt < 3:
+          // Somebody wrote between the look and the commit: the second look finds it.
+          break
         case .unavailable?, .timedOut?, .conflict?, .readOnly?, .diskFull?:
           for job in jobs { job.fail(error) }
           return
