@@ -3,7 +3,7 @@ import SQL
 import System
 import Testing
 
-/// Looks at nothing, so that a job costs its way to the lane's thread and back; or asks the server once a batch.
+/// Looks at nothing, so that a job costs its way to the lane and back; or asks the server once a batch.
 private final class Echo: SharedBatchDecider {
   private let asks: Bool
   init(asks: Bool) { self.asks = asks }
@@ -14,7 +14,7 @@ private final class Echo: SharedBatchDecider {
   }
 }
 
-@Suite("What handing over to PostgreSQL's threads costs", .serialized, TestPostgres.required)
+@Suite("What it costs to reach PostgreSQL's loop and come back", .serialized, TestPostgres.required)
 struct HandOverTests {
   /// Microseconds a job, of so many callers on the loop, each of which submits one after another.
   private func time(_ lane: BatchLane<Int, Int>, on loop: EventLoop, callers: Int, rounds: Int) async throws
@@ -24,7 +24,10 @@ struct HandOverTests {
     try await withThrowingTaskGroup { group in
       for caller in 0..<callers {
         group.addTask(executorPreference: loop) {
-          for _ in 0..<rounds { _ = try await lane.submit(caller) }
+          for _ in 0..<rounds {
+            let answer = try await lane.submit(caller)
+            #expect(answer == caller)
+          }
         }
       }
       try await group.waitForAll()

@@ -78,6 +78,27 @@ struct EventLoopTests {
     #expect(fired > 0 && fired < 20_000)
   }
 
+  @Test("between the turns of long work timers fire and other tasks go on")
+  func turns() async throws {
+    let loop = try EventLoop()
+    defer { loop.stop() }
+    let (hasFired, others) = (Locked(false), Locked(0))
+    loop.schedule(after: .milliseconds(5)) { hasFired.withLock { $0 = true } }
+    let other = loop.run { for _ in 0..<10 { others.withLock { $0 += 1 }; await loop.turn() } }
+    // Without end where a turn lets nobody else in: the time limit tells.
+    let turns = await loop.run {
+      var turns = 0
+      while !hasFired.withLock({ $0 }) || others.withLock({ $0 }) < 10 {
+        await loop.turn()
+        #expect(loop.isCurrent)
+        turns += 1
+      }
+      return turns
+    }.value
+    #expect(turns > 0)
+    await other.value
+  }
+
   @Test("a loop stops with work still coming, and stopping twice is harmless")
   func stops() async throws {
     for _ in 0..<20 {

@@ -41,6 +41,9 @@ import System
     return isTaken
   }
 
+  /// Before anything is posted: it was made too late.
+  func refuse() { waiting.withLock { $0.isClosed = true } }
+
   /// Refuses what comes; what is there is still done.
   func close() {
     let isOver = waiting.withLock { waiting in

@@ -53,11 +53,13 @@ final class PostgresOrders: Sendable {
   init(watchedBy loop: EventLoop) { self.loop = loop }
 
   /// False when closed: the order was not taken.
-  func post(_ order: PostgresOrder) -> Bool {
+  ///
+  /// - Parameter again: it was taken before, and has waited longer than all that wait.
+  func post(_ order: PostgresOrder, again: Bool = false) -> Bool {
     let (isTaken, worker, isFirst) = state.withLock { state -> (Bool, PostgresWorker?, Bool) in
       if state.isClosed { return (false, nil, false) }
       if let worker = state.takeIdle() { return (true, worker, false) }
-      state.waiting.append(order)
+      state.waiting.insert(order, at: again ? state.taken : state.waiting.count)
       defer { state.isWatched = true }
       return (true, nil, !state.isWatched)
     }
@@ -93,7 +95,7 @@ final class PostgresOrders: Sendable {
     return order
   }
 
-  /// Takes one that has just been made, or refuses it.
+  /// Takes one that has just been made.
   func add(_ worker: PostgresWorker) { state.withLock { $0.idle.append(worker) } }
 
   /// Refuses what comes; what is there is still done.

@@ -7,7 +7,12 @@ final class PostgresPool: Sendable {
   private let reach = PostgresReach()
   private let orders: PostgresOrders
   private let life: PostgresLife
-  private let lanes = Locked<[PostgresLane]>([])
+  private let lanes = Locked(Lanes())
+
+  private struct Lanes {
+    var open: [PostgresLane] = []
+    var areClosed = false
+  }
 
   /// Connects with the first job, not before.
   ///
@@ -34,7 +39,12 @@ final class PostgresPool: Sendable {
 
   func close() {
     orders.close()
-    lanes.withLock { for lane in $0 { lane.close() } }
+    let open = lanes.withLock { lanes in
+      lanes.areClosed = true
+      defer { lanes.open = [] }
+      return lanes.open
+    }
+    for lane in open { lane.close() }
   }
 
   /// False when closed.
@@ -44,10 +54,14 @@ final class PostgresPool: Sendable {
         job: job, isReading: isReading, deadline: .now + .milliseconds(settings.waitTimeout)))
   }
 
+  /// One that refuses everything, when closed.
   func lane() -> PostgresLane {
-    life.begin()
     let lane = PostgresLane(on: loops.next(), settings, reach, life)
-    lanes.withLock { $0.append(lane) }
+    lanes.withLock { lanes in
+      if lanes.areClosed { return lane.refuse() }
+      life.begin()
+      lanes.open.append(lane)
+    }
     return lane
   }
 }

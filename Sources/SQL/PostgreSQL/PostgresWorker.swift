@@ -55,7 +55,7 @@ import System
         let wasConnected = connection != nil
         await leave()
         switch error as? DatabaseError {
-        case .unavailable? where !wasConnected && reach.hasOthers && orders.post(order):
+        case .unavailable? where !wasConnected && reach.hasOthers && orders.post(order, again: true):
           // The server has no connection left for this one; others have theirs.
           try? await loop.sleep(for: .milliseconds(50))
           return
