@@ -20,12 +20,21 @@ package protocol SharedBatchDecider: AnyObject {
   associatedtype Job: Sendable
   associatedtype Answer: Sendable
 
-  /// As ``BatchDecider/decide(_:in:othersWrote:)``. After `DatabaseError.conflict` the same jobs come again.
-  func decide(_ jobs: [Job], in transaction: Transaction) async throws -> [Answer]
+  /// As ``BatchDecider/decide(_:in:othersWrote:)``. After ``BeginAnew`` and `DatabaseError.conflict` the same jobs come
+  /// again.
+  ///
+  /// - Parameter attempt: 1 where the jobs come for the first time, whatever became of those before them.
+  func decide(_ jobs: [Job], in transaction: Transaction, attempt: Int) async throws -> [Answer]
 
   /// Whether the batch that was decided last is in the database, after the answer to its commit was lost on the
   /// network; nil when that cannot be told.
   func wasCommitted(_ jobs: [Job], _ answers: [Answer], in transaction: Transaction) async throws -> Bool?
+}
+
+/// The attempt has shown what else the batch needs: everything is rolled back, and the same jobs come again at once. It
+/// does not count among the attempts at which others may be in the way, so each has to show something new.
+package struct BeginAnew: Error {
+  package init() {}
 }
 
 extension SharedBatchDecider {
@@ -135,11 +144,11 @@ extension Submission {
     self.make = make
   }
 
-  func decide(_ jobs: [any Job], in transaction: Transaction) async throws {
+  func decide(_ jobs: [any Job], in transaction: Transaction, attempt: Int) async throws {
     let decider = self.decider ?? make()
     self.decider = decider
     let answers = try await decider.decide(
-      jobs.map { Submission<Decider.Job, Decider.Answer>.of($0).job }, in: transaction)
+      jobs.map { Submission<Decider.Job, Decider.Answer>.of($0).job }, in: transaction, attempt: attempt)
     try Submission<Decider.Job, Decider.Answer>.note(answers, of: jobs)
   }
 

@@ -21,7 +21,7 @@ private final class Adder: BatchDecider {
 
 /// The same among nodes: it keeps nothing.
 private final class SharedAdder: SharedBatchDecider {
-  func decide(_ jobs: [Int64], in transaction: Transaction) async throws -> [Int64] {
+  func decide(_ jobs: [Int64], in transaction: Transaction, attempt: Int) async throws -> [Int64] {
     var total = try await transaction.first("select n from totals for update") { $0.int64(0) } ?? 0
     var answers: [Int64] = []
     for job in jobs {

@@ -8,7 +8,7 @@ private final class Echo: SharedBatchDecider {
   private let asks: Bool
   init(asks: Bool) { self.asks = asks }
 
-  func decide(_ jobs: [Int], in transaction: Transaction) async throws -> [Int] {
+  func decide(_ jobs: [Int], in transaction: Transaction, attempt: Int) async throws -> [Int] {
     if asks { try await transaction.forEach("select 1") { _ in } }
     return jobs
   }

@@ -18,7 +18,7 @@ private enum Step: Sendable {
 
 private final class Stepper: SharedBatchDecider {
   /// The server's process that served the job.
-  func decide(_ jobs: [[Step]], in transaction: Transaction) async throws -> [Int64] {
+  func decide(_ jobs: [[Step]], in transaction: Transaction, attempt: Int) async throws -> [Int64] {
     var processes: [Int64] = []
     for steps in jobs {
       var process: Int64 = 0

@@ -53,5 +53,5 @@ final class TestDatabase: Sendable {
 /// A decider of the engine that a test has not.
 final class NoDecider<Job: Sendable, Answer: Sendable>: BatchDecider, SharedBatchDecider {
   func decide(_ jobs: [Job], in transaction: SQLiteTransaction, othersWrote: Bool) throws -> [Answer] { [] }
-  func decide(_ jobs: [Job], in transaction: Transaction) async throws -> [Answer] { [] }
+  func decide(_ jobs: [Job], in transaction: Transaction, attempt: Int) async throws -> [Answer] { [] }
 }

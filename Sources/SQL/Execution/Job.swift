@@ -30,7 +30,8 @@ protocol LocalLane: Lane {
 
 /// A lane on PostgreSQL, its connection's.
 protocol SharedLane: Lane {
-  func decide(_ jobs: [any Job], in transaction: Transaction) async throws
+  /// - Parameter attempt: 1 for the first at these jobs.
+  func decide(_ jobs: [any Job], in transaction: Transaction, attempt: Int) async throws
   /// Whether the batch that was decided last is in the database, after its commit's answer was lost; nil when
   /// that cannot be told.
   func wasCommitted(_ jobs: [any Job], in transaction: Transaction) async throws -> Bool?

@@ -19,7 +19,10 @@ import System
   /// The loop's.
   private var connection: PostgresConnection?
 
+  /// At which others may be in the way.
   private static let attempts = 8
+  /// More often a batch does not begin anew for what it has learned; a decider learns an end sooner.
+  private static let lessons = 32
 
   init(on loop: EventLoop, _ settings: PostgresSettings, _ reach: PostgresReach, _ life: PostgresLife) {
     self.loop = loop
@@ -90,30 +93,37 @@ import System
   private func commit(_ jobs: [any Job]) async {
     guard let lane = jobs.first?.lane as? any SharedLane else { return }
     var attempt = 0
+    var lessons = 0
+    var failures = 0
     while true {
-      attempt += 1
       let isFresh = connection == nil
       do {
-        try await transact { try await lane.decide(jobs, in: $0) }
+        try await transact { transaction in
+          attempt += 1
+          try await lane.decide(jobs, in: transaction, attempt: attempt)
+        }
         Answers.finish(jobs)
         return
+      } catch is BeginAnew where lessons < Self.lessons {
+        lessons += 1
       } catch {
+        failures += 1
         switch error as? DatabaseError {
-        case .conflict? where attempt < Self.attempts:
-          try? await loop.sleep(for: .microseconds(Int.random(in: 500...2_000) * attempt))
-        case .unavailable? where connection == nil && !isFresh && attempt == 1:
+        case .conflict? where failures < Self.attempts:
+          try? await loop.sleep(for: .microseconds(Int.random(in: 500...2_000) * failures))
+        case .unavailable? where connection == nil && !isFresh && failures == 1:
           break
         case .outcomeUnknown?:
           switch await wasCommitted(jobs, lane) {
           case true?:
             Answers.finish(jobs)
             return
-          case false? where attempt < Self.attempts: break
+          case false? where failures < Self.attempts: break
           default:
             for job in jobs { job.fail(error) }
             return
           }
-        case .constraint? where jobs.count == 1 && attempt < 3:
+        case .constraint? where jobs.count == 1 && failures < 3:
           // Somebody wrote between the look and the commit: the second look finds it.
           break
         case .unavailable?, .timedOut?, .conflict?, .readOnly?, .diskFull?:
@@ -121,7 +131,7 @@ import System
           return
         default:
           guard jobs.count > 1 else {
-            jobs.first?.fail(error)
+            jobs.first?.fail(error is BeginAnew ? DatabaseError.conflict : error)
             return
           }
           for job in jobs { await commit([job]) }

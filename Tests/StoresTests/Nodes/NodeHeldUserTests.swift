@@ -17,8 +17,8 @@ struct NodeHeldUserTests {
     return request
   }
 
-  private func fixture() async throws -> NodeFixture {
-    let fixture = try await NodeFixture(nodes: 2, statementTimeout: 120_000)
+  private func fixture(statementTimeout: Int32 = 120_000) async throws -> NodeFixture {
+    let fixture = try await NodeFixture(nodes: 2, statementTimeout: statementTimeout)
     try await fixture.register(8)
     let ids = (1...3).map { SQLValue.uuid(user($0).octets) }
     try await fixture.nodes[0].database.write { transaction in
@@ -72,6 +72,35 @@ struct NodeHeldUserTests {
     for key in 0..<2 { #expect(try await ledger.admit(request(key, 6, user(1))).isAdmitted) }
     #expect(
       try await fixture.number("select count(*) from device_states where user_id = '\(user(1))'") == 3)
+  }
+
+  @Test("what a batch lacked that was given up is nothing to those after it")
+  func givenUp() async throws {
+    let fixture = try await fixture(statementTimeout: 1_500)
+    let node = fixture.nodes[0]
+    func asking(_ key: Int, _ user: UUID?) -> AdmissionRequest {
+      var asking = Requests.assertion(key, counter: 1, id: key, charges: [Requests.daily(100, .everyone)])
+      asking.user = user.map { KeyUser(id: $0.description, changes: []) }
+      return asking
+    }
+    #expect(try await node.ledger.admit(asking(2, nil)).isAdmitted)
+    for counter in 1...3 { #expect(try await node.ledger.admit(request(1, counter, nil)).isAdmitted) }
+    var settings = fixture.settings
+    settings.statementTimeout = 60_000
+    let patient = try Database(.postgreSQL(settings))
+    defer { patient.close() }
+    // It comes again for its user, and waits for a line in vain.
+    let error = try await patient.holding("select 1 from lines for update") {
+      await #expect(throws: DatabaseError.self) { _ = try await node.ledger.admit(asking(0, user(1))) }
+    }
+    #expect(error == .timedOut)
+    // Another's request neither locks that user nor comes again for them.
+    try await patient.holding("select 1 from users where id = '\(user(1))' for update") {
+      let before = try #require(node.database.traffic?.counts.roundTrips)
+      #expect(try await node.ledger.admit(request(1, 4, nil)).isAdmitted)
+      let after = try #require(node.database.traffic?.counts.roundTrips)
+      #expect(after - before == 2)
+    }
   }
 
   @Test("RULES §1.8: nor does a session that another holds keep others from buying tokens")

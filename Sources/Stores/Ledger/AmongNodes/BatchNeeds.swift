@@ -3,7 +3,7 @@ import Gateway
 
 /// What the attempts at a batch found to be lacking, for nothing is asked of the database while it is decided: the batch
 /// begins anew, and has all of it locked or loaded in its turn.
-struct BatchNeeds {
+struct BatchNeeds: Equatable {
   /// A period is to be made, which takes the ledger's lock alone.
   var isAlone = false
   /// Rows were not as they were seen last, and lines are others: those are to be asked for once it is known whose they
@@ -22,13 +22,17 @@ struct BatchNeeds {
     !isAlone && !isWithoutGuess && users.isEmpty && waits == 0 && lines.isEmpty && owners.isEmpty
   }
 
-  mutating func add(_ more: BatchNeeds) {
+  /// Whether it was not known that these are lacking. Where it was, somebody else is in the way.
+  mutating func add(_ more: BatchNeeds) -> Bool {
+    let known = self
     isAlone = isAlone || more.isAlone
     isWithoutGuess = isWithoutGuess || more.isWithoutGuess
     users.formUnion(more.users)
-    waits += more.waits
     lines.formUnion(more.lines)
     owners.formUnion(more.owners)
+    if self != known { return true }
+    waits += more.waits
+    return false
   }
 }
 

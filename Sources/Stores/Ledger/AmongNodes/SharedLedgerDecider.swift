@@ -9,7 +9,7 @@ final class SharedLedgerDecider: SharedBatchDecider {
   private let names = SharedNames()
   private let memory = LastSeen()
   private var book: SharedLedgerBook?
-  /// What the last attempts at the batch lacked.
+  /// What the attempts at the batch lacked.
   private var needs = BatchNeeds()
   /// How often a batch comes again for users whom somebody else holds, before their requests alone are refused; it
   /// leaves attempts of the lane for the rest.
@@ -17,7 +17,11 @@ final class SharedLedgerDecider: SharedBatchDecider {
 
   init(_ clock: LeaseClock) { self.clock = clock }
 
-  func decide(_ jobs: [LedgerJob], in transaction: Transaction) async throws -> [LedgerAnswer] {
+  func decide(
+    _ jobs: [LedgerJob], in transaction: Transaction, attempt: Int
+  ) async throws -> [LedgerAnswer] {
+    // A batch that was given up leaves its own: nothing of it may be locked or made for other jobs.
+    if attempt == 1 { needs = BatchNeeds() }
     names.forgetUnconfirmed()
     let book = SharedLedgerBook(
       transaction, names, clock, needs, waitsForUsers: needs.waits < Self.patience)
@@ -29,11 +33,10 @@ final class SharedLedgerDecider: SharedBatchDecider {
       // What was lacking had something stand in for it, so that all of it is found at once.
       guard book.lacking.isEmpty else { throw Lacking() }
     } catch is Lacking {
-      needs.add(book.lacking)
-      // The lane rolls back and comes again.
+      // The lane rolls back and comes again, after a pause where nothing new was found out.
+      if needs.add(book.lacking) { throw BeginAnew() }
       throw DatabaseError.conflict
     }
-    needs = BatchNeeds()
     memory.note(book)
     try book.flush()
     return answers
