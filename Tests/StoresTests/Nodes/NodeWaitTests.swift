@@ -115,4 +115,23 @@ import Testing
     #expect(answered.withLock { $0 } == 16)
     #expect(try await fixture.sums("daily") == (16, 0))
   }
+
+  @Test("A batch that was given up while the server was frozen holds no lock when it thaws")
+  func givenUp() async throws {
+    let fixture = try await NodeFixture(nodes: 2, statementTimeout: 2_000)
+    try await fixture.register(1)
+    func admit(_ counter: Int, on node: Int) async throws -> Bool {
+      try await fixture.nodes[node].ledger.admit(
+        Requests.assertion(0, counter: UInt32(counter), id: counter, charges: [Requests.daily(9)])
+      ).isAdmitted
+    }
+    for counter in 1...4 { #expect(try await admit(counter, on: counter % 2)) }
+    fixture.server.tell("freeze")
+    await #expect(throws: DatabaseError.timedOut) { _ = try await admit(5, on: 0) }
+    fixture.server.tell("thaw")
+    // What the frozen server was asked for it does now, for a connection that must not be there any more.
+    #expect(try await admit(6, on: 1))
+    #expect(try await admit(7, on: 0))
+    #expect(try await fixture.sums("daily") == (6, 0))
+  }
 }

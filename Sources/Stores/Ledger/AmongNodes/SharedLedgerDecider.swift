@@ -8,7 +8,10 @@ final class SharedLedgerDecider: SharedBatchDecider {
   private let clock: LeaseClock
   private let names = SharedNames()
   private let memory = LastSeen()
-  private var book: SharedLedgerBook?
+  /// Reservations that the batch which was decided last made and ended. Not its rows: they hold its connection, which
+  /// would keep its locks at the server although the lane has given it up.
+  private var made: [[UInt8]] = []
+  private var taken: [[UInt8]] = []
   /// What the attempts at the batch lacked.
   private var needs = BatchNeeds()
   /// How often a batch comes again for users whom somebody else holds, before their requests alone are refused; it
@@ -22,10 +25,10 @@ final class SharedLedgerDecider: SharedBatchDecider {
   ) async throws -> [LedgerAnswer] {
     // A batch that was given up leaves its own: nothing of it may be locked or made for other jobs.
     if attempt == 1 { needs = BatchNeeds() }
+    (made, taken) = ([], [])
     names.forgetUnconfirmed()
     let book = SharedLedgerBook(
       transaction, names, clock, needs, waitsForUsers: needs.waits < Self.patience)
-    self.book = book
     let answers: [LedgerAnswer]
     do {
       try await book.load(jobs, from: needs.isAlone || needs.isWithoutGuess ? nil : memory)
@@ -39,6 +42,7 @@ final class SharedLedgerDecider: SharedBatchDecider {
     }
     memory.note(book)
     try book.flush()
+    (made, taken) = (Array(book.made.keys), book.taken)
     return answers
   }
 
@@ -46,15 +50,13 @@ final class SharedLedgerDecider: SharedBatchDecider {
   func wasCommitted(
     _ jobs: [LedgerJob], _ answers: [LedgerAnswer], in transaction: Transaction
   ) async throws -> Bool? {
-    guard let book else { return nil }
+    guard !made.isEmpty || !taken.isEmpty else { return nil }
     try await transaction.execute(LedgerLock.exclusive.sql, LedgerLock.exclusive.values)
     func found(_ ids: [[UInt8]]) async throws -> Bool {
       try await transaction.first("select 1 from reservations where id = any($1)", [.blobs(ids)]) { _ in true
       }
         ?? false
     }
-    if !book.made.isEmpty { return try await found(Array(book.made.keys)) }
-    if !book.taken.isEmpty { return try await !found(book.taken) }
-    return nil
+    return try await made.isEmpty ? !found(taken) : found(made)
   }
 }
