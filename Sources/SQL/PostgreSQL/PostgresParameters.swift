@@ -35,7 +35,11 @@ struct PostgresParameters {
         buffer += bytes
       case .integers(let numbers):
         types.append(ObjectID.int8Array)
-        array(of: ObjectID.int8, numbers) { $0.append($1) }
+        head(of: ObjectID.int8, count: numbers.count)
+        for number in numbers {
+          append32(8)
+          append(number)
+        }
       case .texts(let texts):
         types.append(ObjectID.textArray)
         array(of: ObjectID.text, texts) { $0.buffer += $1.utf8 }
@@ -63,29 +67,27 @@ struct PostgresParameters {
   }
 
   private mutating func append(_ number: Int64) {
-    let bits = UInt64(bitPattern: number)
-    for shift in stride(from: UInt64(56), through: 0, by: -8) {
-      buffer.append(UInt8(truncatingIfNeeded: bits >> shift))
-    }
+    unsafe withUnsafeBytes(of: number.bigEndian) { unsafe buffer.append(contentsOf: $0) }
   }
 
   private mutating func append32(_ number: Int32) {
-    let bits = UInt32(bitPattern: number)
-    for shift in stride(from: UInt32(24), through: 0, by: -8) {
-      buffer.append(UInt8(truncatingIfNeeded: bits >> shift))
-    }
+    unsafe withUnsafeBytes(of: number.bigEndian) { unsafe buffer.append(contentsOf: $0) }
   }
 
-  /// One dimension without NULLs: dimensions, flags, element type, count, lower bound, then each with its length.
+  /// One dimension without NULLs: dimensions, flags, element type, count, lower bound. Then comes each with its length.
+  private mutating func head(of type: Oid, count: Int) {
+    append32(count == 0 ? 0 : 1)
+    append32(0)
+    append32(Int32(bitPattern: type))
+    guard count > 0 else { return }
+    append32(Int32(clamping: count))
+    append32(1)
+  }
+
   private mutating func array<Element>(
     of type: Oid, _ elements: [Element], _ write: (inout PostgresParameters, Element) -> Void
   ) {
-    append32(elements.isEmpty ? 0 : 1)
-    append32(0)
-    append32(Int32(bitPattern: type))
-    guard !elements.isEmpty else { return }
-    append32(Int32(clamping: elements.count))
-    append32(1)
+    head(of: type, count: elements.count)
     for element in elements {
       let place = buffer.count
       append32(0)

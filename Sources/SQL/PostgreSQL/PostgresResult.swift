@@ -66,44 +66,47 @@ import CPostgres
   }
 
   func double(_ row: Int32, _ column: Int32) -> Double {
-    Double(String(decoding: octets(row, column), as: UTF8.self)) ?? 0
+    Double(string(row, column)) ?? 0
   }
 
   func string(_ row: Int32, _ column: Int32) -> String {
-    String(decoding: octets(row, column), as: UTF8.self)
+    unsafe String(decoding: text(row, column), as: UTF8.self)
   }
 
   /// The octets of a `bytea`, which comes as `\x` and hexadecimal digits, and of a `uuid`; those of anything else
   /// as they are.
   func bytes(_ row: Int32, _ column: Int32) -> [UInt8] {
-    var text = octets(row, column)
-    var index = 2
+    let text = unsafe text(row, column)
     switch unsafe PQftype(handle, column) {
-    case PostgresParameters.ObjectID.bytea where text.count >= 2: break
+    case PostgresParameters.ObjectID.bytea where text.count >= 2:
+      return unsafe Self.octets(UnsafeBufferPointer(rebasing: text.dropFirst(2)))
     case PostgresParameters.ObjectID.uuid:
-      text.removeAll { $0 == UInt8(ascii: "-") }
-      index = 0
-    default: return text
+      let digits = unsafe text.filter { $0 != UInt8(ascii: "-") }
+      return unsafe digits.withUnsafeBufferPointer { unsafe Self.octets($0) }
+    default: return unsafe Array(text)
     }
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(text.count / 2)
-    while index + 1 < text.count {
-      bytes.append(Self.digit(text[index]) << 4 | Self.digit(text[index + 1]))
-      index += 2
-    }
-    return bytes
   }
 
-  private static func digit(_ byte: UInt8) -> UInt8 {
-    byte < 0x3a ? byte &- 0x30 : (byte | 0x20) &- 0x57
+  /// What the hexadecimal digits say. A value may be long, and a loop waits meanwhile: no branch for a digit.
+  private static func octets(_ digits: UnsafeBufferPointer<UInt8>) -> [UInt8] {
+    unsafe Array(unsafeUninitializedCapacity: digits.count / 2) { octets, count in
+      count = digits.count / 2
+      for index in 0..<count {
+        let (high, low) = unsafe (value(digits[2 * index]), value(digits[2 * index + 1]))
+        unsafe octets.initializeElement(at: index, to: high << 4 | low)
+      }
+    }
   }
 
-  private func octets(_ row: Int32, _ column: Int32) -> [UInt8] {
-    guard let base = unsafe PQgetvalue(handle, row, column) else { return [] }
+  /// 0x30 to 0x39, and letters, which have bit 6 and begin at 1.
+  private static func value(_ digit: UInt8) -> UInt8 { (digit & 0x0f) &+ 9 &* (digit >> 6) }
+
+  /// For as long as this is there.
+  private func text(_ row: Int32, _ column: Int32) -> UnsafeBufferPointer<UInt8> {
+    let base = unsafe UnsafeRawPointer(PQgetvalue(handle, row, column))
     let count = Int(unsafe PQgetlength(handle, row, column))
-    return unsafe base.withMemoryRebound(to: UInt8.self, capacity: count) {
-      unsafe Array(UnsafeBufferPointer(start: $0, count: count))
-    }
+    return unsafe UnsafeBufferPointer(
+      start: base?.assumingMemoryBound(to: UInt8.self), count: base == nil ? 0 : count)
   }
 }
 
