@@ -103,6 +103,12 @@ package struct Transaction {
     }
   }
 
+  /// Between the pieces of work that takes long without asking for anything: on PostgreSQL the event loop sees to others
+  /// where it had no turn for 200 µs. On SQLite nothing.
+  package func breathe() async {
+    if case .postgreSQL(let connection) = driver { await connection.breathe() }
+  }
+
   /// Gives the rest of this transaction ten minutes a statement, and one for locks, whatever the connection's
   /// settings are: for changes of the schema, and for those that wait until another node made them.
   package func allowLongWork() async throws(DatabaseError) {
@@ -127,13 +133,9 @@ package struct Transaction {
   private static func forEach(
     _ result: PostgresResult, on connection: PostgresConnection, _ each: (Row) throws -> Void
   ) async throws {
-    var began = MonotonicTime.now
     for row in 0..<result.rows {
-      // Long answers are read in pieces, between which the loop sees to others.
-      if row & 15 == 15, MonotonicTime.now - began > .microseconds(200) {
-        await connection.loop.turn()
-        began = .now
-      }
+      // Long answers are read in pieces.
+      if row & 15 == 15 { await connection.breathe() }
       try each(Row(source: .postgreSQL(result, row: row)))
     }
   }

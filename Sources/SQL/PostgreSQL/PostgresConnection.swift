@@ -30,6 +30,8 @@ import System
   private var hasBegun = false
   /// Whether it is of no use any more: what it was doing was not committed, unless a commit was under way.
   private(set) var isBroken = false
+  /// When the loop last had time for others, as far as this transaction keeps it.
+  private var turned = MonotonicTime.now
   /// The rows that the last statement changed.
   private(set) var changes = 0
   /// How long a statement of this transaction may take at the server, milliseconds; ours to end it, if the server
@@ -56,6 +58,13 @@ import System
     unsafe PQenterPipelineMode(handle)
   }
 
+  /// Between the pieces of long work: lets the loop see to others, where it had no turn for 200 µs.
+  func breathe() async {
+    guard MonotonicTime.now.nanoseconds - turned.nanoseconds > 200_000 else { return }
+    await loop.turn()
+    turned = .now
+  }
+
   /// The loop lets go of it. Nothing may be asked of it any more.
   func leave() {
     isBroken = true
@@ -70,6 +79,7 @@ import System
     pending = [Query("begin \(mode)")]
     hasBegun = false
     patience = settings.statementTimeout
+    turned = .now
   }
 
   /// Sends what is pending with a commit, and waits until it is durable.
@@ -146,7 +156,7 @@ import System
     var preparing: [String: String] = [:]
     let steps: [Step]
     do throws(DatabaseError) {
-      steps = try send(queries, &preparing, isSynced: isSynced)
+      steps = try await send(queries, &preparing, isSynced: isSynced)
     } catch {
       isBroken = true
       return ([], error)
@@ -158,7 +168,8 @@ import System
     var failure: DatabaseError?
     do throws(DatabaseError) {
       let deadline = Self.deadline(patience + 5_000)
-      for step in steps {
+      for (index, step) in steps.enumerated() {
+        if index & 31 == 31 { await breathe() }
         guard let result = try await next(until: deadline) else { throw lost() }
         if case .sync = step {
           guard result.status == PGRES_PIPELINE_SYNC else { throw lost() }
@@ -192,13 +203,15 @@ import System
   /// Everything of a flight, which then goes out while its answers are waited for.
   private func send(
     _ queries: [Query], _ preparing: inout [String: String], isSynced: Bool
-  ) throws(DatabaseError) -> [Step] {
+  ) async throws(DatabaseError) -> [Step] {
     var steps: [Step] = []
     if isPassedOver {
       guard unsafe PQpipelineSync(handle) == 1 else { throw lost() }
       steps.append(.sync)
     }
-    for query in queries {
+    for (index, query) in queries.enumerated() {
+      // Short flights are sent at once: who holds locks is not to wait for others.
+      if index & 31 == 31 { await breathe() }
       let parameters = PostgresParameters(query.values)
       var name = prepared[query.sql] ?? preparing[query.sql]
       if name == nil {
@@ -261,7 +274,7 @@ import System
       let unsent = unsafe PQflush(handle)
       if unsent < 0 { throw lost() }
       switch await socket.wait(for: unsent == 1 ? [.readable, .writable] : .readable, until: deadline) {
-      case .ready: break
+      case .ready: turned = .now
       case .late:
         isBroken = true
         throw .timedOut

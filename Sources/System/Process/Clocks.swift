@@ -38,6 +38,12 @@ package enum WallClock {
   package static var seconds: Int64 { nanoseconds / 1_000_000_000 }
 }
 
+/// What the processor has worked for the calling thread, whatever else it did meanwhile.
+package enum ThreadTime {
+  /// Nanoseconds since the thread began.
+  package static var nanoseconds: Int64 { readClock(CLOCK_THREAD_CPUTIME_ID) }
+}
+
 extension Duration {
   /// Whole nanoseconds, 0 for a negative duration and a century at most, so that sums cannot overflow.
   package var clampedNanoseconds: Int64 {

@@ -5,6 +5,7 @@ import Foundation
 import Gateway
 import SQL
 import Stores
+import System
 import Testing
 
 /// Several nodes on one PostgreSQL server of their own. Each has its own connections and remembers its own rows, as
@@ -21,13 +22,17 @@ final class NodeFixture: Sendable {
   let settings: PostgresSettings
   let nodes: [Node]
 
-  init(nodes count: Int, statementTimeout: Int32 = 10_000, clock: LeaseClock = .caller) async throws {
+  /// - Parameter loops: PostgreSQL's, of all nodes; nil for some of each one's own.
+  init(
+    nodes count: Int, statementTimeout: Int32 = 10_000, clock: LeaseClock = .caller,
+    loops: EventLoopGroup? = nil
+  ) async throws {
     server = try #require(TestPostgres())
     var settings = StoreFixture.postgres(server.url)
     settings.statementTimeout = statementTimeout
     self.settings = settings
     nodes = try (0..<count).map { _ in
-      let database = try Database(.postgreSQL(settings))
+      let database = try Database(.postgreSQL(settings), loops: loops)
       return Node(
         database: database, keys: SQLDeviceKeyStore(database),
         ledger: SQLAdmissionLedger(database, clock: clock), jobs: SQLJobStore(database, clock: clock))

@@ -20,23 +20,21 @@ struct BatchDemand {
   private(set) var users: [[UInt8]: [KeyUser]] = [:]
   var sweep: (now: Int64, limit: Int)?
 
-  init(_ jobs: [LedgerJob]) {
-    for job in jobs {
-      switch job {
-      case .admit(let request): add(request)
-      case .issueSession(let request, let token, _):
-        add(request)
-        if let session = token.session { accountSessions.insert(session) }
-      case .settle(let settlement):
-        reservations.insert(settlement.id)
-        if settlement.outcome == .released(giveBackCount: true) { givesBack.append(settlement.id) }
-      case .renew(let id, _, _): reservations.insert(id)
-      case .sweep(let now, let limit):
-        sweep = (max(now, sweep?.now ?? now), limit + (sweep?.limit ?? 0))
-      case .remaining(let keyID, let charges, let now):
-        keyIDs.insert(keyID)
-        requests.append(LedgerJob.question(keyID, charges, now))
-      }
+  mutating func add(_ job: LedgerJob) {
+    switch job {
+    case .admit(let request): add(request)
+    case .issueSession(let request, let token, _):
+      add(request)
+      if let session = token.session { accountSessions.insert(session) }
+    case .settle(let settlement):
+      reservations.insert(settlement.id)
+      if settlement.outcome == .released(giveBackCount: true) { givesBack.append(settlement.id) }
+    case .renew(let id, _, _): reservations.insert(id)
+    case .sweep(let now, let limit):
+      sweep = (max(now, sweep?.now ?? now), limit + (sweep?.limit ?? 0))
+    case .remaining(let keyID, let charges, let now):
+      keyIDs.insert(keyID)
+      requests.append(LedgerJob.question(keyID, charges, now))
     }
   }
 

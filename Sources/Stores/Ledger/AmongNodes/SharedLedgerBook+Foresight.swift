@@ -26,19 +26,19 @@ extension SharedLedgerBook {
   }
 
   /// The batch's lines; nil where a number of one is not known here.
-  func foresee(_ demand: BatchDemand, _ seen: SeenRows) -> Foreseen? {
-    let needed = names(of: demand, seen)
+  func foresee(_ demand: BatchDemand, _ seen: SeenRows) async -> Foreseen? {
+    let needed = await names(of: demand, seen)
     guard names.knows(rules: needed.rules, subjects: needed.subjects, periods: needed.periods) else {
       return nil
     }
-    return try? lines(of: demand, seen)
+    return try? await lines(of: demand, seen)
   }
 
   /// The batch's lines, whose names have numbers; periods that are missing are made where that may be.
   func foreseeAll(_ demand: BatchDemand, _ seen: SeenRows) async throws -> Foreseen {
     while true {
       do throws(SharedNames.Unknown) {
-        return try lines(of: demand, seen)
+        return try await lines(of: demand, seen)
       } catch {
         guard case .period(let window, let rule) = error else { throw DatabaseError.conflict }
         guard needs.isAlone else {
@@ -51,9 +51,10 @@ extension SharedLedgerBook {
     }
   }
 
-  func names(of demand: BatchDemand, _ seen: SeenRows) -> Names {
+  func names(of demand: BatchDemand, _ seen: SeenRows) async -> Names {
     var needed = Names()
     for request in demand.requests {
+      await transaction.breathe()
       let bearers = seen.bearers(of: request, demand)
       for charge in request.possibleCharges {
         for bearer in bearers {
@@ -70,13 +71,16 @@ extension SharedLedgerBook {
     return needed
   }
 
-  private func lines(of demand: BatchDemand, _ seen: SeenRows) throws(SharedNames.Unknown) -> Foreseen {
+  private func lines(
+    of demand: BatchDemand, _ seen: SeenRows
+  ) async throws(SharedNames.Unknown) -> Foreseen {
     var foreseen = Foreseen()
     for line in needs.lines {
       let found = try names.find(line)
       foreseen.bounds[found.key] = found.bounds
     }
     for request in demand.requests {
+      await transaction.breathe()
       let bearers = seen.bearers(of: request, demand)
       for charge in request.possibleCharges {
         var window: Window?

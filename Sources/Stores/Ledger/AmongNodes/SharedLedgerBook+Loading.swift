@@ -11,12 +11,18 @@ extension SharedLedgerBook {
   ///   nil asks for the lines when it is known whose they are.
   /// - Throws: `Lacking` where the batch has to begin anew.
   func load(_ jobs: [LedgerJob], from memory: LastSeen?) async throws {
-    let demand = BatchDemand(jobs)
-    if let guess = memory?.rows(for: demand), let foreseen = foresee(demand, guess) {
+    var demand = BatchDemand()
+    for job in jobs {
+      await transaction.breathe()
+      demand.add(job)
+    }
+    if let guess = memory?.rows(for: demand), let foreseen = await foresee(demand, guess) {
+      await transaction.breathe()
       var loading = lines.loading(foreseen.bounds, names)
       let areNamesKnown = try await loadEvidence(demand, &loading)
       demandUsers(demand.requests)
-      lacking.isWithoutGuess = !areNamesKnown || !isForeseen(demand, guess)
+      let isForeseen = await isForeseen(demand, guess)
+      lacking.isWithoutGuess = !areNamesKnown || !isForeseen
       guard lacking.isEmpty else { throw Lacking() }
       try lines.finish(loading, names)
       return
@@ -28,19 +34,20 @@ extension SharedLedgerBook {
     // Of whoever may not become a key's nothing is made.
     let allowed = demand.without(users: refusedUsers(demand.requests))
     let seen = seen
-    let needed = names(of: allowed, seen)
+    let needed = await names(of: allowed, seen)
     try await names.resolve(
       rules: needed.rules, subjects: needed.subjects, periods: needed.periods, transaction)
     let foreseen = try await foreseeAll(allowed, seen)
+    await transaction.breathe()
     for key in foreseen.gone { lines.addGone(key) }
     try await lines.load(foreseen.bounds, names, transaction)
   }
 
   /// Whether every line that the batch can touch was among those of the guess.
-  private func isForeseen(_ demand: BatchDemand, _ guess: SeenRows) -> Bool {
+  private func isForeseen(_ demand: BatchDemand, _ guess: SeenRows) async -> Bool {
     let seen = seen
     if seen.isCovered(by: guess) { return true }
-    guard let truth = foresee(demand, seen) else { return false }
+    guard let truth = await foresee(demand, seen) else { return false }
     return truth.gone.isEmpty && lines.hold(truth.bounds.keys)
   }
 

@@ -29,10 +29,15 @@ final class SharedLedgerDecider: SharedBatchDecider {
     names.forgetUnconfirmed()
     let book = SharedLedgerBook(
       transaction, names, clock, needs, waitsForUsers: needs.waits < Self.patience)
-    let answers: [LedgerAnswer]
+    var answers: [LedgerAnswer] = []
     do {
       try await book.load(jobs, from: needs.isAlone || needs.isWithoutGuess ? nil : memory)
-      answers = try jobs.map { try $0.answer(in: book) }
+      // Between two jobs the loop may see to others: rows and names are this lane's alone, and it begins no other
+      // batch before this one has ended.
+      for job in jobs {
+        await transaction.breathe()
+        answers.append(try job.answer(in: book))
+      }
       // What was lacking had something stand in for it, so that all of it is found at once.
       guard book.lacking.isEmpty else { throw Lacking() }
     } catch is Lacking {
