@@ -109,6 +109,14 @@ package struct Transaction {
     if case .postgreSQL(let connection) = driver { await connection.breathe() }
   }
 
+  /// Leaves something else in a large value's place, and on PostgreSQL frees it elsewhere than on the event loop.
+  package func discard<Value: Sendable>(_ value: inout Value, leaving other: consuming Value) {
+    switch driver {
+    case .sqlite: value = other
+    case .postgreSQL: Discard.later(&value, leaving: other)
+    }
+  }
+
   /// Gives the rest of this transaction ten minutes a statement, and one for locks, whatever the connection's
   /// settings are: for changes of the schema, and for those that wait until another node made them.
   package func allowLongWork() async throws(DatabaseError) {

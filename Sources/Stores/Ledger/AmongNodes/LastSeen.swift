@@ -1,5 +1,6 @@
 import Admission
 import AppAttest
+import SQL
 
 /// Rows that say whose lines a batch is about.
 struct SeenRows {
@@ -92,15 +93,17 @@ final class LastSeen {
 
   /// Keeps what the batch's rows are, as far as this node can tell before the commit.
   func note(_ book: SharedLedgerBook) {
-    Self.merge(book.devices, into: &kept.devices)
-    Self.merge(book.sessions, into: &kept.sessions)
-    Self.merge(book.debugTokens, into: &kept.debugTokens)
-    Self.merge(book.made, into: &kept.reservations)
+    Self.merge(book.devices, into: &kept.devices, book.transaction)
+    Self.merge(book.sessions, into: &kept.sessions, book.transaction)
+    Self.merge(book.debugTokens, into: &kept.debugTokens, book.transaction)
+    Self.merge(book.made, into: &kept.reservations, book.transaction)
     for id in book.taken { kept.reservations[id] = nil }
   }
 
-  private static func merge<Value>(_ rows: [[UInt8]: Value], into kept: inout [[UInt8]: Value]) {
-    if kept.count + rows.count > capacity { kept = [:] }
+  private static func merge<Value: Sendable>(
+    _ rows: [[UInt8]: Value], into kept: inout [[UInt8]: Value], _ transaction: Transaction
+  ) {
+    if kept.count + rows.count > capacity { transaction.discard(&kept, leaving: [:]) }
     kept.merge(rows) { $1 }
   }
 }

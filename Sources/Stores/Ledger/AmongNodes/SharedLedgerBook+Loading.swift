@@ -141,7 +141,7 @@ extension SharedLedgerBook {
       case .ownerRule: owners.rules[row.int64(0)] = row.string(1)
       }
     }
-    return names.enter(generation)
+    return names.enter(generation, transaction)
   }
 
   private func add(device row: Row) {

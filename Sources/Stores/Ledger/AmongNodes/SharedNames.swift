@@ -37,17 +37,17 @@ final class SharedNames {
   private static let capacity = 400_000
 
   /// Whether what is remembered holds.
-  @discardableResult func enter(_ generation: String?) -> Bool {
+  @discardableResult func enter(_ generation: String?, _ transaction: Transaction) -> Bool {
     guard isInDoubt || generation != self.generation || subjects.count + stored.count > Self.capacity else {
       return true
     }
     self.generation = generation
     isInDoubt = false
     rules = [:]
-    subjects = [:]
     periods = [:]
-    lasting = [:]
-    stored = []
+    transaction.discard(&subjects, leaving: [:])
+    transaction.discard(&lasting, leaving: [:])
+    transaction.discard(&stored, leaving: [])
     return false
   }
 
