@@ -54,6 +54,40 @@ import Testing
   }
 
   @Test(
+    "A first period whose transaction is rolled back is forgotten, although there is no generation to tell")
+  func firstPeriod() async throws {
+    let fixture = try await NodeFixture(nodes: 1, statementTimeout: 60_000)
+    try await fixture.register(1)
+    let ledger = fixture.nodes[0].ledger
+    // The rule is there and outlives the rollback, and so what is remembered of it does.
+    try await fixture.nodes[0].database.write {
+      try await $0.script(
+        """
+        insert into rules (name) values ('daily');
+        create sequence fuse;
+        create function burn() returns trigger language plpgsql as $$ begin
+          if nextval('fuse') = 1 then raise exception 'burnt'; end if;
+          return null; end $$;
+        create trigger burns after insert on reservations for each row execute function burn();
+        """)
+    }
+    let generations = "select count(*) from meta where name = 'ledger_names'"
+    await #expect(throws: DatabaseError.self) {
+      _ = try await ledger.admit(request(1, charges: [Requests.daily(5)]))
+    }
+    #expect(try await fixture.number("select last_value from fuse") == 1)
+    #expect(try await fixture.number(generations) == 0)
+    #expect(try await fixture.number("select count(*) from periods") == 0)
+    for counter in 2...3 {
+      #expect(try await ledger.admit(request(counter, charges: [Requests.daily(5)])).isAdmitted)
+    }
+    #expect(try await fixture.number(generations) == 1)
+    let used = "select used from lines l join periods p on p.id = l.period and p.rule = l.rule"
+    #expect(try await fixture.number(used) == 2)
+    #expect(try await fixture.number("select count(*) from lines") == 1)
+  }
+
+  @Test(
     "An alarm at a settlement elsewhere says whose limit it is, and does not name a user who is forgotten")
   func owners() async throws {
     let fixture = try await NodeFixture(nodes: 3, statementTimeout: 60_000)
