@@ -25,11 +25,14 @@ enum PostgresLogin {
       // The thread itself watches the time wherever it can.
       loop.schedule(after: limit + .seconds(1)) { caller.answer(.failure(.timedOut)) }
       let isStarted = Worker.startIfPossible {
+        let result: Result<PostgresHandle, DatabaseError>
         do throws(DatabaseError) {
-          caller.answer(.success(try handle(keywords, until: .now + limit)))
+          result = .success(try handle(keywords, until: .now + limit))
         } catch {
-          caller.answer(.failure(error))
+          result = .failure(error)
         }
+        // Handed over by the loop's own lock: whoever resumes is on the thread of who waits.
+        loop.execute { caller.answer(result) }
       }
       if !isStarted { caller.answer(.failure(.unavailable("no thread for a connection"))) }
     }
