@@ -59,14 +59,16 @@ enum AdmissionNode {
     guard arguments.count == 5, let node = Int(arguments[1]), let tasks = Int(arguments[2]),
       let run = Int(arguments[3]), let start = Double(arguments[4])
     else { throw BenchmarkError("node PLACE NODE TASKS RUN START") }
-    let database = try open(arguments[0])
+    // Requests are on loops, as a server's, and a database's connections are where they are.
+    let loops = try EventLoopGroup(loops: EventLoopGroup.processors)
+    let database = try open(arguments[0], on: loops)
     let ledger = SQLAdmissionLedger(database)
     _ = try await ledger.remaining(keyID: name(0), charges: charges, now: WallClock.milliseconds)
     try await Task.sleep(for: .seconds(max(0, start - Date().timeIntervalSince1970)))
     let begun = Date().timeIntervalSince1970
     try await withThrowingTaskGroup { group in
       for task in (node * tasks)..<((node + 1) * tasks) {
-        group.addTask {
+        group.addTask(executorPreference: loops.next()) {
           for round in 1...rounds {
             let counter = UInt32(run * rounds + round)
             let decision = try await ledger.admit(request(task, counter: counter))
@@ -80,9 +82,9 @@ enum AdmissionNode {
     database.close()
   }
 
-  private static func open(_ place: String) throws -> Database {
+  private static func open(_ place: String, on loops: EventLoopGroup? = nil) throws -> Database {
     try Database(
-      place.hasPrefix("postgresql:") ? .postgreSQL(PostgresSettings(url: place)) : .file(place))
+      place.hasPrefix("postgresql:") ? .postgreSQL(PostgresSettings(url: place)) : .file(place), loops: loops)
   }
 
   private static func name(_ number: Int) -> [UInt8] { [UInt8](repeating: UInt8(number), count: 32) }
