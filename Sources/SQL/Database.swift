@@ -15,7 +15,7 @@ package final class Database: Sendable {
   /// Which SQL it speaks.
   package let dialect: Dialect
 
-  /// Opens it and starts its threads.
+  /// Opens it: a file's threads are started, a server is connected to with the first transaction.
   ///
   /// - Parameter loops: on which a PostgreSQL server's connections are; nil for one of its own. They are stopped after
   ///   it is closed.

@@ -57,11 +57,8 @@ import Testing
               #expect(Self.currentLoop == ObjectIdentifier(loops.loops[0]))
               let process = try await transaction.first("select pg_backend_pid()") { $0.int64(0) }
               #expect(Self.currentLoop == ObjectIdentifier(loops.loops[0]))
-              open.withLock { $0 += 1 }
-              // Each waits until all are there: on one thread that passes only if none of them keeps it.
-              while open.withLock({ $0 }) < 3 {
-                try await transaction.forEach("select pg_sleep(0.01)") { _ in }
-              }
+              // On one thread that passes only if none of them keeps it.
+              try await Self.meet(3, open, transaction)
               #expect(Self.currentLoop == ObjectIdentifier(loops.loops[0]))
               return process ?? 0
             }
@@ -97,10 +94,7 @@ import Testing
         for _ in 0..<3 {
           group.addTask {
             try await database.read { transaction in
-              open.withLock { $0 += 1 }
-              while open.withLock({ $0 }) < 3 {
-                try await transaction.forEach("select pg_sleep(0.01)") { _ in }
-              }
+              try await Self.meet(3, open, transaction)
             }
           }
         }
