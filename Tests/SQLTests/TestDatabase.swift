@@ -20,6 +20,8 @@ enum Place: String, CaseIterable, Sendable, CustomTestStringConvertible {
 final class TestDatabase: Sendable {
   let database: Database
   let path: String
+  /// PostgreSQL's; empty elsewhere.
+  let schema: String
   private let directory: URL
 
   /// - Parameter loops: PostgreSQL's; nil for one of its own.
@@ -31,6 +33,7 @@ final class TestDatabase: Sendable {
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     path = directory.appending(path: "test.db").path
     guard place == .postgreSQL else {
+      schema = ""
       database = try Database(place == .memory ? .memory : .file(path), tuning: tuning)
       return
     }
@@ -41,6 +44,7 @@ final class TestDatabase: Sendable {
     settings.statementTimeout = statementTimeout
     database = try Database(.postgreSQL(settings), loops: loops)
     let schema = settings.schema
+    self.schema = schema
     try await database.write { try await $0.script("create schema \(schema)") }
   }
 

@@ -49,6 +49,8 @@ final class PostgresOrders: Sendable {
 
   private let state = Locked(State())
   private let loop: EventLoop
+  /// Of those that were in each other's way.
+  let turn = PostgresTurn()
 
   init(watchedBy loop: EventLoop) { self.loop = loop }
 

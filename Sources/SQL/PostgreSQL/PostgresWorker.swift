@@ -11,6 +11,8 @@ import System
   private var connection: PostgresConnection?
   private let connected = Locked(false)
 
+  private static let attempts = 16
+
   init(
     on loop: EventLoop, _ settings: PostgresSettings, _ reach: PostgresReach, _ orders: PostgresOrders,
     _ life: PostgresLife
@@ -44,6 +46,8 @@ import System
   private func serve(_ order: PostgresOrder) async {
     guard order.deadline > .now else { return order.giveUp() }
     var attempt = 0
+    var hasTurn = false
+    defer { if hasTurn { orders.turn.giveUp() } }
     while true {
       attempt += 1
       let isFresh = connection == nil
@@ -62,7 +66,11 @@ import System
         case .unavailable? where wasConnected && connection == nil && !isFresh && attempt == 1:
           // It broke while it was idle: nothing was committed, and a new one may do.
           continue
-        case .conflict? where attempt < 10:
+        case .conflict? where attempt < Self.attempts:
+          if attempt > 1, !hasTurn {
+            await orders.turn.take()
+            hasTurn = true
+          }
           try? await loop.sleep(for: .microseconds(Int.random(in: 1_000...4_000) * attempt))
           continue
         default:
