@@ -72,4 +72,115 @@ import Testing
     }
     #expect(numbers == Array(0..<100))
   }
+
+  @Test("A server that is away is told of at once, although a lane has not noticed, and found again")
+  func away() async throws {
+    let server = try #require(TestPostgres())
+    var settings = PostgresSettings(url: server.url)
+    settings.waitTimeout = 120_000
+    let database = try Database(.postgreSQL(settings))
+    defer { database.close() }
+    let lane = database.lane({ NoDecider<Int, Int>() }, among: { Holder(Locked(false), Locked(true)) })
+    func reads() async -> Bool {
+      (try? await database.read { try await $0.first("select 1") { $0.int64(0) } }) == 1
+    }
+    #expect(try await lane.submit(1) == 1)
+    #expect(await reads())
+    server.tell("stop")
+    let start = MonotonicTime.now
+    for _ in 0..<5 { await #expect(!reads()) }
+    // Each had waited for a connection as long as it may: two minutes here.
+    #expect(MonotonicTime.now - start < .seconds(100))
+    server.tell("start")
+    let deadline = MonotonicTime.now + .seconds(60)
+    while await !reads() {
+      try #require(.now < deadline)
+      try await Task.sleep(for: .milliseconds(20))
+    }
+    withExtendedLifetime(server) {}
+  }
+
+  @Test("Whoever waits behind a batch that gets no answer is told in time, and the batch itself is done")
+  func behindABatch() async throws {
+    var settings = PostgresSettings(url: TestPostgres.shared ?? "")
+    settings.waitTimeout = 300
+    settings.statementTimeout = 60_000
+    let database = try Database(.postgreSQL(settings))
+    defer { database.close() }
+    let (isHeld, isOver) = (Locked(false), Locked(false))
+    let lane = database.lane({ NoDecider() }, among: { Holder(isHeld, isOver) })
+    async let first = {
+      while true {
+        // On a busy machine the lane itself may not begin in time.
+        do { return try await lane.submit(1) } catch DatabaseError.unavailable { continue }
+      }
+    }()
+    while !isHeld.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(1)) }
+    await withTaskGroup(of: Void.self) { group in
+      for number in 2..<6 {
+        group.addTask {
+          await #expect(throws: DatabaseError.unavailable("what came before is not answered in time")) {
+            _ = try await lane.submit(number)
+          }
+        }
+      }
+    }
+    isOver.withLock { $0 = true }
+    #expect(try await first == 1)
+  }
+}
+
+/// Keeps its first batch until it is told to go on.
+private final class Holder: SharedBatchDecider {
+  private let isHeld: Locked<Bool>
+  private let isOver: Locked<Bool>
+
+  init(_ isHeld: Locked<Bool>, _ isOver: Locked<Bool>) {
+    self.isHeld = isHeld
+    self.isOver = isOver
+  }
+
+  func decide(_ jobs: [Int], in transaction: Transaction, attempt: Int) async throws -> [Int] {
+    isHeld.withLock { $0 = true }
+    let deadline = MonotonicTime.now + .seconds(60)
+    while !isOver.withLock({ $0 }), .now < deadline {
+      try await transaction.forEach("select pg_sleep(0.01)") { _ in }
+    }
+    return jobs
+  }
+}
+
+@Suite("What waits for a connection") struct WaitingListTests {
+  private func time(_ nanoseconds: Int64) -> MonotonicTime { MonotonicTime(nanoseconds: nanoseconds) }
+
+  @Test("Those who come back are served first, and nobody hides who has waited too long")
+  func order() {
+    var list = WaitingList<Int>()
+    #expect(list.isEmpty && list.deadline == nil)
+    for number in 1...5 { list.append(number, until: time(Int64(number) * 10)) }
+    list.giveBack(9, until: time(35))
+    list.giveBack(8, until: time(5))
+    #expect(list.deadline == time(5))
+    #expect(list.takeLate(time(20)) == [8, 1, 2])
+    #expect(list.deadline == time(30))
+    #expect(list.take(2) == [9, 3])
+    #expect(list.takeLate(time(39)) == [])
+    #expect(list.takeLate(time(40)) == [4])
+    #expect(list.take(7) == [5])
+    #expect(list.isEmpty && list.take(1) == [] && list.takeLate(time(99)) == [])
+  }
+
+  @Test("Thousands come and go, and none is lost or served twice")
+  func many() {
+    var list = WaitingList<Int>()
+    var served: [Int] = []
+    for number in 0..<5_000 {
+      list.append(number, until: time(Int64(number)))
+      if number.isMultiple(of: 3) { served += list.take(2) }
+      if number.isMultiple(of: 7) { served += list.takeLate(time(Int64(number) - 40)) }
+    }
+    served += list.take(.max)
+    #expect(served == Array(0..<5_000))
+    #expect(list.isEmpty)
+  }
 }

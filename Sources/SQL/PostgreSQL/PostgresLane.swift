@@ -4,8 +4,10 @@ import System
 /// commits the next batch gathers. The decider locks its rows in one order, so that nodes never wait in a circle.
 @safe final class PostgresLane: JobQueue, @unchecked Sendable {
   private struct Waiting {
-    var jobs: [any Job] = []
+    var jobs = WaitingList<any Job>()
     var isWorking = false
+    /// Whether the loop looks after those that wait too long.
+    var isWatched = false
     /// Whether a loop sees to it when its turn ends, so that all requests of the turn share a commit.
     var isStartComing = false
     var isClosed = false
@@ -33,15 +35,34 @@ import System
 
   /// From any thread.
   func post(_ job: any Job) -> Bool {
-    let (isTaken, starts) = waiting.withLock { waiting -> (Bool, Bool) in
-      if waiting.isClosed { return (false, false) }
-      waiting.jobs.append(job)
-      guard !waiting.isWorking, !waiting.isStartComing else { return (true, false) }
+    let deadline = MonotonicTime.now + .milliseconds(settings.waitTimeout)
+    let (isTaken, starts, isFirst) = waiting.withLock { waiting -> (Bool, Bool, Bool) in
+      if waiting.isClosed { return (false, false, false) }
+      waiting.jobs.append(job, until: deadline)
+      defer { waiting.isWatched = true }
+      guard !waiting.isWorking, !waiting.isStartComing else { return (true, false, !waiting.isWatched) }
       waiting.isStartComing = true
-      return (true, !EndOfTurn.run { self.start() })
+      return (true, !EndOfTurn.run { self.start() }, !waiting.isWatched)
     }
     if starts { start() }
+    if isFirst { watch(until: deadline) }
     return isTaken
+  }
+
+  /// Tells those who wait too long, also while a batch before them gets no answer.
+  private func watch(until deadline: MonotonicTime) {
+    loop.schedule(after: deadline - .now) { [weak self] in self?.expire() }
+  }
+
+  private func expire() {
+    let (late, next) = waiting.withLock { waiting in
+      let late = waiting.jobs.takeLate(.now)
+      let next = waiting.jobs.deadline
+      waiting.isWatched = next != nil
+      return (late, next)
+    }
+    for job in late { job.fail(DatabaseError.unavailable("what came before is not answered in time")) }
+    if let next { watch(until: next) }
   }
 
   /// Before anything is posted: it was made too late.
@@ -77,9 +98,7 @@ import System
         waiting.isWorking = false
         return (nil, waiting.isClosed)
       }
-      let jobs = Array(waiting.jobs.prefix(limit))
-      waiting.jobs.removeFirst(jobs.count)
-      return (jobs, false)
+      return (waiting.jobs.take(limit), false)
     }
     if isOver { end() }
     return jobs
@@ -143,7 +162,8 @@ import System
 
   /// Asks the database, when the answer to a commit was lost; nil when that cannot be known.
   private func wasCommitted(_ jobs: [any Job], _ lane: any SharedLane) async -> Bool? {
-    for round in 0..<20 {
+    let deadline = MonotonicTime.now + .milliseconds(settings.statementTimeout)
+    for round in 0..<20 where round == 0 || .now < deadline {
       if round > 0 { try? await loop.sleep(for: .milliseconds(100)) }
       var found: Bool?
       do {
@@ -171,7 +191,6 @@ import System
       await open.rollback()
       if open.isBroken || !isAnnounced {
         keep(nil)
-        reach.lost()
       } else if error as? DatabaseError == .timedOut {
         await Silence.end(settings, on: open)
       }

@@ -13,28 +13,11 @@ struct PostgresOrder: Sendable {
 /// What waits for the pool's connections, and which of these have nothing to do.
 final class PostgresOrders: Sendable {
   private struct State {
-    var waiting: [PostgresOrder] = []
-    /// How many of those are gone already.
-    var taken = 0
+    var waiting = WaitingList<PostgresOrder>()
     var idle: [PostgresWorker] = []
     /// Whether a loop looks after those that wait too long.
     var isWatched = false
     var isClosed = false
-
-    /// All are given the same time, so the first to come is the first to go.
-    mutating func next() -> PostgresOrder? {
-      guard taken < waiting.count else { return nil }
-      defer {
-        taken += 1
-        if taken == waiting.count || taken > 1_000 {
-          waiting.removeFirst(taken)
-          taken = 0
-        }
-      }
-      return waiting[taken]
-    }
-
-    var first: PostgresOrder? { taken < waiting.count ? waiting[taken] : nil }
 
     /// One with a connection before one without, and of these one of the caller's loop.
     mutating func takeIdle() -> PostgresWorker? {
@@ -56,12 +39,16 @@ final class PostgresOrders: Sendable {
 
   /// False when closed: the order was not taken.
   ///
-  /// - Parameter again: it was taken before, and has waited longer than all that wait.
+  /// - Parameter again: it was taken before.
   func post(_ order: PostgresOrder, again: Bool = false) -> Bool {
     let (isTaken, worker, isFirst) = state.withLock { state -> (Bool, PostgresWorker?, Bool) in
       if state.isClosed { return (false, nil, false) }
       if let worker = state.takeIdle() { return (true, worker, false) }
-      state.waiting.insert(order, at: again ? state.taken : state.waiting.count)
+      if again {
+        state.waiting.giveBack(order, until: order.deadline)
+      } else {
+        state.waiting.append(order, until: order.deadline)
+      }
       defer { state.isWatched = true }
       return (true, nil, !state.isWatched)
     }
@@ -76,11 +63,11 @@ final class PostgresOrders: Sendable {
   }
 
   private func expire() {
-    var late: [PostgresOrder] = []
-    let next = state.withLock { state -> MonotonicTime? in
-      while let first = state.first, first.deadline <= .now, let order = state.next() { late.append(order) }
-      state.isWatched = state.first != nil
-      return state.first?.deadline
+    let (late, next) = state.withLock { state in
+      let late = state.waiting.takeLate(.now)
+      let next = state.waiting.deadline
+      state.isWatched = next != nil
+      return (late, next)
     }
     for order in late { order.giveUp() }
     if let next { watch(until: next) }
@@ -89,7 +76,7 @@ final class PostgresOrders: Sendable {
   /// The next one for a worker that has done what it had; nil when there is none, and it is noted as idle, or is to end.
   func next(for worker: PostgresWorker) -> PostgresOrder? {
     let (order, isOver) = state.withLock { state -> (PostgresOrder?, Bool) in
-      if let order = state.next() { return (order, false) }
+      if let order = state.waiting.take(1).first { return (order, false) }
       if !state.isClosed { state.idle.append(worker) }
       return (nil, state.isClosed)
     }

@@ -38,7 +38,6 @@ final class PostgresReach: Sendable {
       state.withLock {
         $0.pause = 0
         $0.quietUntil = 0
-        $0.live += 1
         $0.trying -= 1
       }
       return connection
@@ -53,9 +52,12 @@ final class PostgresReach: Sendable {
     }
   }
 
-  /// A connection was given up.
+  /// The pool has one more connection.
+  func joined() { state.withLock { $0.live += 1 } }
+
+  /// The pool has given one up.
   func lost() { state.withLock { $0.live -= 1 } }
 
-  /// Whether other connections are open or on their way, as far as is known.
+  /// Whether the pool has other connections or is making some, as far as is known. Those of lanes serve nobody else.
   var hasOthers: Bool { state.withLock { $0.live > 0 || $0.trying > 0 } }
 }

@@ -97,14 +97,17 @@ import System
   /// Ends what was begun, and lets go of a broken connection.
   private func leave() async {
     await connection?.rollback()
-    if let connection, connection.isBroken {
-      keep(nil)
-      reach.lost()
-    }
+    if let connection, connection.isBroken { keep(nil) }
   }
 
   private func keep(_ open: PostgresConnection?) {
-    if open == nil { connection?.leave() }
+    switch (connection, open) {
+    case (nil, _?): reach.joined()
+    case (let former?, nil):
+      former.leave()
+      reach.lost()
+    default: break
+    }
     connection = open
     connected.withLock { $0 = open != nil }
   }
