@@ -23,7 +23,9 @@ struct ExportRoute: Endpoint {
     var members: [(String, JSONValue)] = [("exported_at", .time(now)), ("user", user.json)]
     if let email = user.realEmail { members.append(("real_email", .string(email))) }
     members += [("held", held), ("owned", .object(owned))]
-    var response = HTTPResponse.json(.object(members))
+    // Years of sessions are megabytes of text.
+    let everything = JSONValue.object(members)
+    var response = await service.environment.offload { HTTPResponse.json(everything) }
     response.fields["content-disposition"] = #"attachment; filename="account.json""#
     return response
   }
