@@ -1,3 +1,4 @@
+import BramleyTesting
 import Foundation
 import Testing
 import Transport
@@ -79,7 +80,7 @@ struct AskTests {
   @Test("RULES §1.2: a server on all addresses takes what was signed for any of them")
   func network() async throws {
     let folder = try Folder()
-    let port = Int.random(in: 20_000...31_000)
+    let port = TestPorts.deal()
     let data = folder.path("data")
     let server = try Program(["dev", "--listen", "0.0.0.0:\(port)", "--data", data], in: folder)
     try await waitUntil("the tour") { server.text.contains("Control-C ends it") || !server.isRunning }

@@ -1,3 +1,4 @@
+import BramleyTesting
 import Foundation
 import Testing
 
@@ -22,7 +23,7 @@ final class DevelopmentServer {
       tries += 1
       try #require(tries <= 20, "no port could be had")
       // Below the ports that the system hands out; another program's port is another try.
-      let port = last?.port ?? Int.random(in: 20_000...32_000)
+      let port = last?.port ?? TestPorts.deal()
       let candidate = try Program(
         ["dev", "--listen", "127.0.0.1:\(port)", "--data", data, "--daily", "\(daily)"] + more, in: folder)
       try await waitUntil("the tour") {

@@ -1,3 +1,4 @@
+import BramleyTesting
 import Foundation
 import HTTPMessages
 import System
@@ -65,7 +66,7 @@ struct ProxyDoctorTests {
     let loops = try EventLoopGroup(loops: 1)
     defer { loops.stop() }
     let folder = try Folder()
-    let port = Int.random(in: 20_000...31_000)
+    let port = TestPorts.deal()
     var proxy = proxy
     proxy.client = try HTTPClient(on: loops)
     proxy.upstream = "127.0.0.1:\(port)"

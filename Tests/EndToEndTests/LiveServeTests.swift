@@ -1,4 +1,5 @@
 import AppleSimulator
+import BramleyTesting
 import Cryptography
 import Encodings
 import Foundation
@@ -30,7 +31,7 @@ struct LiveServeTests {
     // The audience is the address, so the port must be known before; another program's port is another try.
     var started: (server: Program, port: Int)?
     for _ in 0..<20 where started == nil {
-      let port = Int.random(in: 20_000...32_000)
+      let port = TestPorts.deal()
       let file = try folder.write(
         configuration(port: port, data: folder.path("data"), phones: data, trust, "\(upstream.addresses[0])"),
         "bramley.jsonc")

@@ -1,4 +1,5 @@
 import AppleSimulator
+import BramleyTesting
 import Cryptography
 import Encodings
 import Foundation
@@ -44,7 +45,7 @@ final class Nodes {
     try Files.write(authority.state, to: folder.path("simulated-apple.json"))
     let pem = "-----BEGIN CERTIFICATE-----\n\(Base64.encode(authority.root))\n-----END CERTIFICATE-----\n"
     try Files.write(Array(pem.utf8), to: folder.path("root.pem"))
-    let port = Int.random(in: 20_000...31_000)
+    let port = TestPorts.deal(2)
     bases = [port, port + 1].map { "http://127.0.0.1:\($0)" }
     config = try folder.write(
       """

@@ -1,3 +1,4 @@
+import BramleyTesting
 import Foundation
 import HTTPMessages
 import System
@@ -14,7 +15,7 @@ struct StalledLogTests {
     let network = try HTTPClient(on: loops)
     let folder = try Folder()
     let pipe = Pipe()
-    let port = Int.random(in: 20_000...31_000)
+    let port = TestPorts.deal()
     let server = try Program(
       ["dev", "--listen", "127.0.0.1:\(port)", "--data", folder.path("data")], in: folder,
       errors: pipe.fileHandleForWriting)

@@ -10,7 +10,7 @@ struct PostgresTransportTests {
   /// A server on a port of its own; another program may have it.
   private func server(tls: Bool) throws -> (server: TestPostgres, url: String) {
     for _ in 0..<10 {
-      let port = Int.random(in: 20_000...31_000)
+      let port = TestPorts.deal()
       guard let server = TestPostgres(port: port, tls: tls ? Self.name : nil) else { continue }
       return (server, "postgresql://bramley@\(Self.name):\(port)/postgres?hostaddr=127.0.0.1")
     }

@@ -71,7 +71,7 @@ final class MoneyServers {
     try Files.write(authority.state, to: folder.path("simulated-apple.json"))
     let pem = "-----BEGIN CERTIFICATE-----\n\(Base64.encode(authority.root))\n-----END CERTIFICATE-----\n"
     try Files.write(Array(pem.utf8), to: folder.path("root.pem"))
-    let port = Int.random(in: 20_000...31_000)
+    let port = TestPorts.deal(2)
     bases = (backend == .sqlite ? [port] : [port, port + 1]).map { "http://127.0.0.1:\($0)" }
     postgres = backend == .sqlite ? nil : TestPostgres()
     location =
