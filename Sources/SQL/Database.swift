@@ -40,14 +40,16 @@ package final class Database: Sendable {
         connection, checkpointPages: location.keepsLog ? tuning.checkpointPages : 0,
         pace: CommitPace(limit: tuning.loopPatience)),
       limit: max(tuning.batchLimit, 1))
-    Worker.start("sql-writer") { writes.work() }
-    guard !readers.isEmpty else {
-      engine = .sqlite(writes: writes, reads: nil)
-      return
-    }
-    let reads = Mailbox<any Job>()
+    let reads = readers.isEmpty ? nil : Mailbox<any Job>()
+    var hasThreads = Worker.start { writes.work() }
     for reader in readers {
-      Self.start("sql-reader", reader) { Reader($0, reads).run() }
+      if let reads { hasThreads = hasThreads && Self.start(reader) { Reader($0, reads).run() } }
+    }
+    guard hasThreads else {
+      // Without them it would take jobs and answer none.
+      writes.close()
+      reads?.close()
+      throw .cannotOpen(path: location.name, reason: "the system gives no thread")
     }
     engine = .sqlite(writes: writes, reads: reads)
   }
@@ -113,10 +115,10 @@ package final class Database: Sendable {
 
   /// Hands a connection over to a thread; nobody else keeps it.
   private static func start(
-    _ name: String, _ connection: Connection, _ body: @escaping @Sendable (Connection) -> Void
-  ) {
+    _ connection: Connection, _ body: @escaping @Sendable (Connection) -> Void
+  ) -> Bool {
     let handed = Handed(connection)
-    Worker.start(name) { body(handed.connection) }
+    return Worker.start { body(handed.connection) }
   }
 
   @safe private final class Handed: @unchecked Sendable {

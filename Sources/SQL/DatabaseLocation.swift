@@ -12,6 +12,15 @@ package enum DatabaseLocation: Sendable, Equatable {
   /// A PostgreSQL server.
   case postgreSQL(PostgresSettings)
 
+  /// How it is called in an error; without a password.
+  var name: String {
+    switch self {
+    case .memory: ":memory:"
+    case .file(let path), .readOnlyFile(let path), .plainFile(let path): path
+    case .postgreSQL(let settings): settings.place
+    }
+  }
+
   var isReadOnly: Bool {
     if case .readOnlyFile = self { true } else { false }
   }

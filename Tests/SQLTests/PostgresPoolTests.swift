@@ -4,12 +4,20 @@ import System
 import Testing
 
 @Suite("PostgreSQL's pool of connections", TestPostgres.required) struct PostgresPoolTests {
+  private func database(
+    schema: String = "auth", connections: Int, waitTimeout: Int64
+  ) throws -> Database {
+    var settings = PostgresSettings(url: TestPostgres.shared ?? "")
+    settings.schema = schema
+    settings.connections = connections
+    settings.waitTimeout = waitTimeout
+    settings.statementTimeout = 60_000
+    return try Database(.postgreSQL(settings))
+  }
+
   @Test("Who waits too long for a connection is told in time, while all of them are held")
   func waitingTooLong() async throws {
-    var settings = PostgresSettings(url: TestPostgres.shared ?? "")
-    settings.connections = 1
-    settings.waitTimeout = 300
-    let database = try Database(.postgreSQL(settings))
+    let database = try database(connections: 1, waitTimeout: 300)
     defer { database.close() }
     let (isHeld, isOver) = (Locked(false), Locked(false))
     /// On a busy machine the connection itself may not come in time.
@@ -46,12 +54,7 @@ import Testing
   @Test("Transactions that are all in each other's way are all done, each once")
   func conflicts() async throws {
     let test = try await TestDatabase(.postgreSQL)
-    var settings = PostgresSettings(url: TestPostgres.shared ?? "")
-    settings.schema = test.schema
-    settings.connections = 8
-    settings.waitTimeout = 240_000
-    settings.statementTimeout = 60_000
-    let database = try Database(.postgreSQL(settings))
+    let database = try database(schema: test.schema, connections: 8, waitTimeout: 240_000)
     defer { database.close() }
     try await database.write { try await $0.script("create table sums (n integer not null)") }
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -102,10 +105,7 @@ import Testing
 
   @Test("Whoever waits behind a batch that gets no answer is told in time, and the batch itself is done")
   func behindABatch() async throws {
-    var settings = PostgresSettings(url: TestPostgres.shared ?? "")
-    settings.waitTimeout = 300
-    settings.statementTimeout = 60_000
-    let database = try Database(.postgreSQL(settings))
+    let database = try database(connections: 1, waitTimeout: 300)
     defer { database.close() }
     let (isHeld, isOver) = (Locked(false), Locked(false))
     let lane = database.lane({ NoDecider() }, among: { Holder(isHeld, isOver) })
@@ -168,6 +168,28 @@ private final class Holder: SharedBatchDecider {
     #expect(list.takeLate(time(40)) == [4])
     #expect(list.take(7) == [5])
     #expect(list.isEmpty && list.take(1) == [] && list.takeLate(time(99)) == [])
+  }
+
+  @Test(
+    "A timer is set for whoever is first to have waited too long, also for one who came back with less time")
+  func watches() {
+    var list = WaitingList<Int>()
+    #expect(list.newWatch() == nil)
+    list.append(1, until: time(50))
+    #expect(list.newWatch() == time(50))
+    list.append(2, until: time(60))
+    #expect(list.newWatch() == nil)
+    list.giveBack(9, until: time(35))
+    #expect(list.newWatch() == time(35))
+    #expect(list.takeLate(time(35)) == [9])
+    #expect(list.newWatch() == time(50))
+    #expect(list.takeLate(time(50)) == [1])
+    #expect(list.newWatch() == time(60))
+    // The first timer for 50, which was not taken back: it finds nothing, and sets none.
+    #expect(list.takeLate(time(50)) == [])
+    #expect(list.newWatch() == nil)
+    #expect(list.takeLate(time(60)) == [2])
+    #expect(list.newWatch() == nil)
   }
 
   @Test("Thousands come and go, and none is lost or served twice")

@@ -7,14 +7,8 @@ enum Worker {
     init(_ run: @escaping @Sendable () -> Void) { self.run = run }
   }
 
-  /// Starts a detached thread that runs `body` and ends. Without its thread a database would take jobs and never
-  /// answer one.
-  static func start(_ name: String, _ body: @escaping @Sendable () -> Void) {
-    if !startIfPossible(body) { fatalError("cannot start the thread \(name)") }
-  }
-
-  /// The same; false when the system gives no thread.
-  static func startIfPossible(_ body: @escaping @Sendable () -> Void) -> Bool {
+  /// Starts a detached thread that runs `body` and ends; false when the system gives no thread.
+  static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
     let box = Body(body)
     var thread = pthread_t()
     let argument = unsafe Unmanaged.passRetained(box).toOpaque()

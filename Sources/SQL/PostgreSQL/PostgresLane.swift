@@ -6,8 +6,6 @@ import System
   private struct Waiting {
     var jobs = WaitingList<any Job>()
     var isWorking = false
-    /// Whether the loop looks after those that wait too long.
-    var isWatched = false
     /// Whether a loop sees to it when its turn ends, so that all requests of the turn share a commit.
     var isStartComing = false
     var isClosed = false
@@ -36,16 +34,16 @@ import System
   /// From any thread.
   func post(_ job: any Job) -> Bool {
     let deadline = MonotonicTime.now + .milliseconds(settings.waitTimeout)
-    let (isTaken, starts, isFirst) = waiting.withLock { waiting -> (Bool, Bool, Bool) in
-      if waiting.isClosed { return (false, false, false) }
+    let (isTaken, starts, watch) = waiting.withLock { waiting -> (Bool, Bool, MonotonicTime?) in
+      if waiting.isClosed { return (false, false, nil) }
       waiting.jobs.append(job, until: deadline)
-      defer { waiting.isWatched = true }
-      guard !waiting.isWorking, !waiting.isStartComing else { return (true, false, !waiting.isWatched) }
+      let watch = waiting.jobs.newWatch()
+      guard !waiting.isWorking, !waiting.isStartComing else { return (true, false, watch) }
       waiting.isStartComing = true
-      return (true, !EndOfTurn.run { self.start() }, !waiting.isWatched)
+      return (true, !EndOfTurn.run { self.start() }, watch)
     }
     if starts { start() }
-    if isFirst { watch(until: deadline) }
+    if let watch { self.watch(until: watch) }
     return isTaken
   }
 
@@ -55,12 +53,7 @@ import System
   }
 
   private func expire() {
-    let (late, next) = waiting.withLock { waiting in
-      let late = waiting.jobs.takeLate(.now)
-      let next = waiting.jobs.deadline
-      waiting.isWatched = next != nil
-      return (late, next)
-    }
+    let (late, next) = waiting.withLock { ($0.jobs.takeLate(.now), $0.jobs.newWatch()) }
     for job in late { job.fail(DatabaseError.unavailable("what came before is not answered in time")) }
     if let next { watch(until: next) }
   }

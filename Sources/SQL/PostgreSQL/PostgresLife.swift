@@ -21,7 +21,7 @@ final class PostgresLife: Sendable {
       return parts == 0
     }
     guard isLast, isOwner else { return }
-    // A loop cannot wait for its own end.
-    Worker.start("sql-end") { [loops] in loops.stop() }
+    // A loop cannot wait for its own end; where nobody else can, it ends unwaited for.
+    if !Worker.start({ [loops] in loops.stop() }) { loops.stop() }
   }
 }

@@ -24,7 +24,7 @@ enum PostgresLogin {
       let caller = unsafe Caller(continuation)
       // The thread itself watches the time wherever it can.
       loop.schedule(after: limit + .seconds(1)) { caller.answer(.failure(.timedOut)) }
-      let isStarted = Worker.startIfPossible {
+      let isStarted = Worker.start {
         let result: Result<PostgresHandle, DatabaseError>
         do throws(DatabaseError) {
           result = .success(try handle(keywords, until: .now + limit))

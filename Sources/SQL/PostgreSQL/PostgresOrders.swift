@@ -15,8 +15,6 @@ final class PostgresOrders: Sendable {
   private struct State {
     var waiting = WaitingList<PostgresOrder>()
     var idle: [PostgresWorker] = []
-    /// Whether a loop looks after those that wait too long.
-    var isWatched = false
     var isClosed = false
 
     /// One with a connection before one without, and of these one of the caller's loop.
@@ -41,19 +39,18 @@ final class PostgresOrders: Sendable {
   ///
   /// - Parameter again: it was taken before.
   func post(_ order: PostgresOrder, again: Bool = false) -> Bool {
-    let (isTaken, worker, isFirst) = state.withLock { state -> (Bool, PostgresWorker?, Bool) in
-      if state.isClosed { return (false, nil, false) }
-      if let worker = state.takeIdle() { return (true, worker, false) }
+    let (isTaken, worker, watch) = state.withLock { state -> (Bool, PostgresWorker?, MonotonicTime?) in
+      if state.isClosed { return (false, nil, nil) }
+      if let worker = state.takeIdle() { return (true, worker, nil) }
       if again {
         state.waiting.giveBack(order, until: order.deadline)
       } else {
         state.waiting.append(order, until: order.deadline)
       }
-      defer { state.isWatched = true }
-      return (true, nil, !state.isWatched)
+      return (true, nil, state.waiting.newWatch())
     }
     worker?.begin(order)
-    if isFirst { watch(until: order.deadline) }
+    if let watch { self.watch(until: watch) }
     return isTaken
   }
 
@@ -63,12 +60,7 @@ final class PostgresOrders: Sendable {
   }
 
   private func expire() {
-    let (late, next) = state.withLock { state in
-      let late = state.waiting.takeLate(.now)
-      let next = state.waiting.deadline
-      state.isWatched = next != nil
-      return (late, next)
-    }
+    let (late, next) = state.withLock { ($0.waiting.takeLate(.now), $0.waiting.newWatch()) }
     for order in late { order.giveUp() }
     if let next { watch(until: next) }
   }

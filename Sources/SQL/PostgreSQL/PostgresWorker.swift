@@ -46,6 +46,8 @@ import System
   private func serve(_ order: PostgresOrder) async {
     guard order.deadline > .now else { return order.giveUp() }
     var attempt = 0
+    // Whoever is in the way may be so again and again: that is tried by time, and never only once or twice.
+    let patience = MonotonicTime.now + .milliseconds(settings.statementTimeout)
     var hasTurn = false
     defer { if hasTurn { orders.turn.giveUp() } }
     while true {
@@ -66,12 +68,12 @@ import System
         case .unavailable? where wasConnected && connection == nil && !isFresh && attempt == 1:
           // It broke while it was idle: nothing was committed, and a new one may do.
           continue
-        case .conflict? where attempt < Self.attempts:
+        case .conflict? where attempt < Self.attempts || .now < patience:
           if attempt > 1, !hasTurn {
             await orders.turn.take()
             hasTurn = true
           }
-          try? await loop.sleep(for: .microseconds(Int.random(in: 1_000...4_000) * attempt))
+          try? await loop.sleep(for: .microseconds(Int.random(in: 1_000...4_000) * min(attempt, 4)))
           continue
         default:
           order.job.fail(error)

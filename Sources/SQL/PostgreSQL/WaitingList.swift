@@ -15,6 +15,9 @@ package struct WaitingList<Element> {
 
   package var isEmpty: Bool { gone == entries.count && returned.isEmpty }
 
+  /// For when its owner has a timer; nil for none.
+  private var watched: MonotonicTime?
+
   /// When the next of them has waited too long.
   package var deadline: MonotonicTime? {
     let times = returned.map(\.deadline) + (gone < entries.count ? [entries[gone].deadline] : [])
@@ -41,8 +44,17 @@ package struct WaitingList<Element> {
     return taken
   }
 
+  /// When its owner is to look after those who wait too long; nil where a timer is set for then, or for sooner.
+  /// Asked for after whatever came, and after whatever such a timer has taken.
+  package mutating func newWatch() -> MonotonicTime? {
+    guard let deadline, watched.map({ deadline < $0 }) ?? true else { return nil }
+    watched = deadline
+    return deadline
+  }
+
   /// All that have waited too long.
   package mutating func takeLate(_ now: MonotonicTime) -> [Element] {
+    if let watched, watched <= now { self.watched = nil }
     let late = returned.filter { $0.deadline <= now }
     returned.removeAll { $0.deadline <= now }
     let count = entries[gone...].prefix { $0.deadline <= now }.count
